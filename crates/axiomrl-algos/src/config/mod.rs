@@ -1,0 +1,173 @@
+//! The run file: one YAML document, read twice.
+//!
+//! The first reading finds `algo`; the second reads the whole document as that algorithm's own type, so that every
+//! mistake is reported with its line and column. Nothing is ignored.
+
+mod error;
+mod read;
+
+pub use error::ConfigError;
+pub use read::{algo_name, read_run, set_path};
+
+use garde::Validate;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// Every key of a run file. `K` holds the algorithm's own settings; once a file has been read and all defaults are
+/// filled in, they are carried as plain JSON.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Validate)]
+#[serde(deny_unknown_fields)]
+#[garde(allow_unvalidated)]
+pub struct RunConfig<K = Settings>
+where
+    K: Validate<Context = ()> + Default,
+{
+    /// Name of the algorithm; `axiomrl algos` lists them.
+    pub algo: String,
+    /// Name of the environment; `axiomrl envs` lists the built-in ones.
+    pub env_id: String,
+    /// Everything random follows from it.
+    #[serde(default)]
+    pub seed: u64,
+    /// Environment steps to train for, met exactly.
+    #[garde(range(min = 1))]
+    pub total_timesteps: u64,
+    /// Environments stepped together.
+    #[serde(default = "one")]
+    #[garde(range(min = 1, max = 4096))]
+    pub num_envs: usize,
+    /// Where run folders are made.
+    #[serde(default = "runs")]
+    pub output_dir: String,
+    /// Environment steps between evaluations: a tenth of the run if absent, only at the end if 0.
+    #[serde(default)]
+    pub eval_interval: Option<u64>,
+    /// Episodes of each evaluation.
+    #[serde(default = "twenty")]
+    #[garde(range(min = 1, max = 100_000))]
+    pub eval_episodes: usize,
+    /// Environment steps between checkpoints: a tenth of the run if absent, only at the end if 0.
+    #[serde(default)]
+    pub checkpoint_interval: Option<u64>,
+    /// How many of the newest numbered checkpoints are kept, besides `last` and `best`.
+    #[serde(default = "three")]
+    pub keep_checkpoints: usize,
+    /// Environment steps between rows of the logs.
+    #[serde(default = "thousand")]
+    #[garde(range(min = 1))]
+    pub log_interval: u64,
+    /// Stops the run before its end.
+    #[serde(default)]
+    #[garde(dive)]
+    pub early_stopping: Option<EarlyStopping>,
+    /// Gradient updates after which the run ends.
+    #[serde(default)]
+    #[garde(inner(range(min = 1)))]
+    pub max_updates: Option<u64>,
+    /// Seconds after which the run ends (it can be resumed).
+    #[serde(default)]
+    #[garde(inner(range(min = 0.0)))]
+    pub max_seconds: Option<f64>,
+    /// Standardises observations with running statistics.
+    #[serde(default)]
+    pub normalize_observation: bool,
+    /// Divides rewards by the running standard deviation of the discounted return.
+    #[serde(default)]
+    pub normalize_reward: bool,
+    /// Observations shown together, newest last.
+    #[serde(default = "one")]
+    #[garde(range(min = 1, max = 64))]
+    pub frame_stack: usize,
+    /// Where tensors live. `auto` and `cpu` mean the CPU, the only device so far.
+    #[serde(default)]
+    pub device: Device,
+    /// Free words, copied into `metadata.json`.
+    #[serde(default)]
+    pub tags: Vec<String>,
+    /// Settings of the algorithm; `axiomrl explain <algo>` describes them.
+    #[serde(default)]
+    #[garde(dive)]
+    pub algo_kwargs: K,
+    /// Options of the environment.
+    #[serde(default)]
+    pub env_kwargs: Map<String, Value>,
+}
+
+/// An algorithm's settings once they have been checked: plain JSON, every default filled in.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Validate)]
+#[serde(transparent)]
+#[garde(allow_unvalidated)]
+pub struct Settings(pub Value);
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Device {
+    #[default]
+    Auto,
+    Cpu,
+}
+
+/// When to stop early. Looked at after each evaluation.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Validate)]
+#[serde(deny_unknown_fields, default)]
+#[garde(allow_unvalidated)]
+pub struct EarlyStopping {
+    /// Stop when the mean evaluation reward reaches this.
+    pub target_reward: Option<f64>,
+    /// Stop after this many evaluations in a row without improvement.
+    #[garde(inner(range(min = 1)))]
+    pub patience: Option<u64>,
+    /// What counts as an improvement.
+    #[garde(range(min = 0.0))]
+    pub min_delta: f64,
+    /// Do not stop before this many environment steps.
+    pub min_steps: u64,
+}
+
+fn one() -> usize {
+    1
+}
+
+fn three() -> usize {
+    3
+}
+
+fn twenty() -> usize {
+    20
+}
+
+fn thousand() -> u64 {
+    1000
+}
+
+fn runs() -> String {
+    "runs".to_owned()
+}
+
+impl<K: Validate<Context = ()> + Default> RunConfig<K> {
+    /// Environment steps between evaluations; 0 means only at the end.
+    pub fn eval_every(&self) -> u64 {
+        self.eval_interval.unwrap_or_else(|| self.tenth())
+    }
+
+    /// Environment steps between checkpoints; 0 means only at the end.
+    pub fn checkpoint_every(&self) -> u64 {
+        self.checkpoint_interval.unwrap_or_else(|| self.tenth())
+    }
+
+    fn tenth(&self) -> u64 {
+        self.total_timesteps.div_ceil(10)
+    }
+}
+
+/// For garde: a list of layer widths that makes a network.
+pub fn layer_widths(widths: &[usize], (): &()) -> garde::Result {
+    if widths.len() > 16 {
+        return Err(garde::Error::new("at most 16 layers"));
+    }
+    match widths.iter().find(|&&w| w == 0 || w > 16_384) {
+        Some(w) => Err(garde::Error::new(format!("a layer of {w} units: each needs 1 to 16384"))),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,40 @@
+//! Does an algorithm fit an environment?
+
+use crate::agent::Setup;
+use crate::registry::{ActionKind, AlgoEntry, registry};
+use axiomrl_envs::Space;
+
+/// Why an agent could not be built.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    #[error("`{algo}` does not act in {kind} spaces, and `{env}` has one; algorithms that do: {fits}")]
+    ActionSpace { algo: String, env: String, kind: &'static str, fits: String },
+    #[error("`{algo}` needs bounded actions, and `{env}` has an unbounded Box; give the environment finite bounds")]
+    Unbounded { algo: String, env: String },
+    #[error("`{algo}` takes vectors, and `{env}` gives images; use a vector environment")]
+    Image { algo: String, env: String },
+    #[error("algo_kwargs: {0}")]
+    Setting(String),
+}
+
+/// Refuses combinations that cannot work, with the ones that can.
+pub fn check_fit(entry: &AlgoEntry, env: &str, setup: &Setup) -> Result<(), BuildError> {
+    let algo = entry.name.to_owned();
+    let env = env.to_owned();
+    let kind = ActionKind::of(&setup.action_space);
+    if !kind.is_some_and(|k| entry.actions.contains(&k)) {
+        let fits: Vec<&str> =
+            registry().iter().filter(|e| kind.is_some_and(|k| e.actions.contains(&k))).map(|e| e.name).collect();
+        let fits = if fits.is_empty() { "none".to_owned() } else { fits.join(", ") };
+        return Err(BuildError::ActionSpace { algo, env, kind: setup.action_space.kind(), fits });
+    }
+    if let Space::Box(space) = &setup.action_space
+        && !space.is_bounded()
+    {
+        return Err(BuildError::Unbounded { algo, env });
+    }
+    if !entry.images && setup.observation_space.image_shape().is_some() {
+        return Err(BuildError::Image { algo, env });
+    }
+    Ok(())
+}

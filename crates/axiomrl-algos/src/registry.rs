@@ -1,0 +1,127 @@
+//! The table of algorithms. Listing, schema, documentation, construction and the registry-wide tests follow from it.
+
+use crate::agent::{Agent, Setup};
+use crate::config::{ConfigError, RunConfig, read_run};
+use crate::parts::checks::BuildError;
+use crate::{continuous, policy, value};
+use axiomrl_envs::Space;
+use garde::Validate;
+use schemars::{JsonSchema, schema_for};
+use serde::de::DeserializeOwned;
+use serde::Serialize;
+use serde_json::Value;
+
+/// Kinds of action spaces an algorithm can act in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ActionKind {
+    Discrete,
+    MultiDiscrete,
+    MultiBinary,
+    Box,
+}
+
+impl ActionKind {
+    pub fn of(space: &Space) -> Option<Self> {
+        match space {
+            Space::Discrete { .. } => Some(Self::Discrete),
+            Space::MultiDiscrete { .. } => Some(Self::MultiDiscrete),
+            Space::MultiBinary { .. } => Some(Self::MultiBinary),
+            Space::Box(_) => Some(Self::Box),
+            Space::Dict { .. } => None,
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Discrete => "Discrete",
+            Self::MultiDiscrete => "MultiDiscrete",
+            Self::MultiBinary => "MultiBinary",
+            Self::Box => "Box",
+        }
+    }
+}
+
+/// An algorithm's settings and how to make an agent of them.
+pub trait Algorithm: 'static {
+    type Config: DeserializeOwned + Serialize + Default + Validate<Context = ()> + JsonSchema;
+    fn build(config: Self::Config, setup: &Setup) -> Result<Box<dyn Agent>, BuildError>;
+}
+
+/// One row of the table.
+pub struct AlgoEntry {
+    pub name: &'static str,
+    pub summary: &'static str,
+    /// Source of the algorithm's file; its leading comment is the user's page.
+    source: &'static str,
+    pub actions: &'static [ActionKind],
+    pub images: bool,
+    read: fn(&str, &str, &[String]) -> Result<RunConfig, ConfigError>,
+    schema: fn() -> Value,
+    build: fn(&Value, &Setup) -> Result<Box<dyn Agent>, BuildError>,
+}
+
+const DISCRETE: &[ActionKind] = &[ActionKind::Discrete];
+const BOX: &[ActionKind] = &[ActionKind::Box];
+const ANY: &[ActionKind] =
+    &[ActionKind::Discrete, ActionKind::MultiDiscrete, ActionKind::MultiBinary, ActionKind::Box];
+
+/// Every algorithm, in the order of the documentation.
+pub fn registry() -> &'static [AlgoEntry] {
+    const TABLE: &[AlgoEntry] = &[
+        entry::<value::Dqn>("dqn", "Deep Q-learning", include_str!("value/dqn.rs"), DISCRETE),
+        entry::<policy::Ppo>("ppo", "Proximal policy optimisation", include_str!("policy/ppo.rs"), ANY),
+        entry::<continuous::Sac>("sac", "Soft actor-critic", include_str!("continuous/sac.rs"), BOX),
+    ];
+    TABLE
+}
+
+const fn entry<A: Algorithm>(
+    name: &'static str,
+    summary: &'static str,
+    source: &'static str,
+    actions: &'static [ActionKind],
+) -> AlgoEntry {
+    AlgoEntry {
+        name,
+        summary,
+        source,
+        actions,
+        images: false,
+        read: |text, source_name, assignments| read_run(text, source_name, &A::Config::default(), assignments),
+        schema: || schema_for!(RunConfig<A::Config>).to_value(),
+        build: |settings, setup| {
+            let config = serde_json::from_value(settings.clone()).map_err(|e| BuildError::Setting(e.to_string()))?;
+            A::build(config, setup)
+        },
+    }
+}
+
+impl AlgoEntry {
+    /// Reads a run file for this algorithm: all defaults filled in, every mistake placed.
+    pub fn read(&self, text: &str, source_name: &str, assignments: &[String]) -> Result<RunConfig, ConfigError> {
+        (self.read)(text, source_name, assignments)
+    }
+
+    /// The JSON Schema of a run file for this algorithm.
+    pub fn schema(&self) -> Value {
+        (self.schema)()
+    }
+
+    pub fn build(&self, settings: &Value, setup: &Setup) -> Result<Box<dyn Agent>, BuildError> {
+        (self.build)(settings, setup)
+    }
+
+    /// The user's page: the comment at the top of the algorithm's file.
+    pub fn page(&self) -> String {
+        let lines = self.source.lines().take_while(|l| l.starts_with("//!"));
+        lines.map(|l| l.trim_start_matches("//!").strip_prefix(' ').unwrap_or("")).collect::<Vec<_>>().join("\n")
+    }
+}
+
+pub fn find(name: &str) -> Option<&'static AlgoEntry> {
+    registry().iter().find(|e| e.name == name)
+}
+
+pub fn names() -> Vec<&'static str> {
+    registry().iter().map(|e| e.name).collect()
+}

@@ -1,0 +1,5 @@
+//! Learning the value of discrete actions.
+
+mod dqn;
+
+pub use dqn::{Dqn, DqnConfig};

@@ -1,0 +1,62 @@
+//! `axiomrl envs`: where agents can be trained.
+
+use crate::failure::Failure;
+use crate::output::{print, print_pretty, table};
+use axiomrl_envs::{EnvInfo, Space, make, registry};
+use clap::Args;
+use serde_json::{Map, Value, json};
+
+/// Lists the built-in environments
+#[derive(Args)]
+pub struct Envs {
+    /// Prints a JSON list
+    #[arg(long)]
+    json: bool,
+}
+
+impl Envs {
+    pub fn run(self) -> Result<(), Failure> {
+        let (mut rows, mut objects) = (Vec::new(), Vec::new());
+        for info in registry::list() {
+            let env = make(info.name, &Map::new())?;
+            let (observation, action) = (env.observation_space(), env.action_space());
+            rows.push(vec![
+                info.name.to_owned(),
+                short(observation),
+                short(action),
+                info.max_steps.map_or("-".to_owned(), |steps| steps.to_string()),
+                info.reward_threshold.map_or("-".to_owned(), |reward| reward.to_string()),
+                info.summary.to_owned(),
+            ]);
+            objects.push(object(info, observation, action));
+        }
+        let columns = ["name", "observations", "actions", "steps", "solved", "summary"];
+        if self.json { print_pretty(&Value::Array(objects)) } else { print(&table(&columns, &rows)) }
+    }
+}
+
+fn object(info: &EnvInfo, observation: &Space, action: &Space) -> Value {
+    let options: Vec<Value> =
+        info.kwargs.iter().map(|(name, meaning)| json!({ "name": name, "meaning": meaning })).collect();
+    json!({
+        "name": info.name,
+        "summary": info.summary,
+        "max_steps": info.max_steps,
+        "reward_threshold": info.reward_threshold,
+        "observation_space": observation,
+        "action_space": action,
+        "env_kwargs": options,
+    })
+}
+
+/// `Box(4)`, `Discrete(2)`, `MultiDiscrete(3, 3)`.
+fn short(space: &Space) -> String {
+    let joined = |sizes: &[usize]| sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
+    let size = match space {
+        Space::Box(space) => joined(&space.shape),
+        Space::Discrete { n } | Space::MultiBinary { n } => n.to_string(),
+        Space::MultiDiscrete { nvec } => joined(nvec),
+        Space::Dict { entries } => entries.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", "),
+    };
+    format!("{}({size})", space.kind())
+}

@@ -1,0 +1,65 @@
+//! `axiomrl eval`: how good is a policy?
+
+use crate::failure::Failure;
+use crate::options::PolicySource;
+use crate::output::{pairs, print, print_json};
+use crate::{policy, pool};
+use axiomrl_run::evaluate::{EvalOptions, evaluate};
+use clap::Args;
+use serde_json::json;
+use std::num::NonZeroUsize;
+
+/// Measures a trained policy over whole episodes
+#[derive(Args)]
+pub struct Eval {
+    #[command(flatten)]
+    source: PolicySource,
+    /// Episodes to play [default: eval_episodes of the run]
+    #[arg(long, value_name = "N")]
+    episodes: Option<NonZeroUsize>,
+    /// Start states follow from it [default: the seed of the run, which gives the episodes of its own evaluations]
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Draws actions as in training instead of taking the best
+    #[arg(long)]
+    stochastic: bool,
+    /// Prints one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+impl Eval {
+    pub fn run(self) -> Result<(), Failure> {
+        pool::run(None, || {
+            let (mut policy, folder) = policy::open(&self.source)?;
+            let options = EvalOptions {
+                episodes: self.episodes.map_or(policy.config.eval_episodes, NonZeroUsize::get),
+                seed: self.seed.unwrap_or(policy.config.seed),
+                deterministic: !self.stochastic,
+            };
+            let agent = policy.agent.as_mut();
+            let result = evaluate(agent, &policy.config, policy.normalizer.as_ref(), &options)?;
+            let (mean, std, length) = (result.mean_reward(), result.std_reward(), result.mean_length());
+            if self.json {
+                return print_json(&json!({
+                    "checkpoint": folder.display().to_string(),
+                    "algo": policy.config.algo,
+                    "env_id": policy.config.env_id,
+                    "seed": options.seed,
+                    "episodes": options.episodes,
+                    "mean_reward": mean,
+                    "std_reward": std,
+                    "mean_length": length,
+                    "returns": result.returns,
+                    "lengths": result.lengths,
+                }));
+            }
+            print(&pairs(&[
+                ("checkpoint", folder.display().to_string()),
+                ("policy", format!("{} on {}", policy.config.algo, policy.config.env_id)),
+                ("reward", format!("{mean:.1} ± {std:.1} over {} episodes", options.episodes)),
+                ("length", format!("{length:.1} steps")),
+            ]))
+        })
+    }
+}

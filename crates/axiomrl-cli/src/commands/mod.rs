@@ -1,0 +1,63 @@
+//! The commands, one file each.
+
+mod algos;
+mod completions;
+mod config;
+mod configs;
+mod doctor;
+mod envs;
+mod eval;
+mod explain;
+mod predict;
+mod record;
+mod resume;
+mod schema;
+mod train;
+
+use crate::failure::Failure;
+use clap::Subcommand;
+
+#[derive(Subcommand)]
+pub enum Command {
+    Train(train::Train),
+    Resume(resume::Resume),
+    Eval(eval::Eval),
+    Predict(predict::Predict),
+    Record(record::Record),
+    Config(config::Config),
+    Configs(configs::Configs),
+    Algos(algos::Algos),
+    Envs(envs::Envs),
+    Explain(explain::Explain),
+    Schema(schema::Schema),
+    Doctor(doctor::Doctor),
+    Completions(completions::Completions),
+}
+
+impl Command {
+    pub fn run(self) -> Result<(), Failure> {
+        match self {
+            Command::Train(command) => command.run(),
+            Command::Resume(command) => command.run(),
+            Command::Eval(command) => command.run(),
+            Command::Predict(command) => command.run(),
+            Command::Record(command) => command.run(),
+            Command::Config(command) => command.run(),
+            Command::Configs(command) => command.run(),
+            Command::Algos(command) => command.run(),
+            Command::Envs(command) => command.run(),
+            Command::Explain(command) => command.run(),
+            Command::Schema(command) => command.run(),
+            Command::Doctor(command) => command.run(),
+            Command::Completions(command) => command.run(),
+        }
+    }
+}
+
+/// The algorithm called `name`; the error names the nearest one.
+fn algorithm(name: &str) -> Result<&'static axiomrl_algos::AlgoEntry, Failure> {
+    axiomrl_algos::find(name).ok_or_else(|| {
+        let known = axiomrl_algos::names().join(", ");
+        Failure::bad_input(format!("unknown algorithm `{name}`; known: {known}"))
+    })
+}

@@ -1,0 +1,81 @@
+//! `axiomrl record`: episodes to look at.
+
+use crate::failure::Failure;
+use crate::gif_file;
+use crate::options::PolicySource;
+use crate::output::print;
+use crate::{policy, pool};
+use axiomrl_algos::PolicyMemory;
+use axiomrl_envs::Frame;
+use axiomrl_envs::rng::stream;
+use axiomrl_run::evaluate::evaluation_env;
+use axiomrl_run::files::write_atomic;
+use axiomrl_run::session::TrainedPolicy;
+use clap::Args;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+/// Records episodes of a trained policy as an animated GIF
+#[derive(Args)]
+pub struct Record {
+    #[command(flatten)]
+    source: PolicySource,
+    /// The file to write
+    #[arg(short, long, value_name = "FILE", default_value = "episode.gif")]
+    output: PathBuf,
+    /// Episodes, one after the other
+    #[arg(long, value_name = "N", default_value = "1")]
+    episodes: NonZeroUsize,
+    /// Start states follow from it [default: the seed of the run]
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Pictures per second, one for each step
+    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u16).range(1..=100))]
+    fps: u16,
+    /// Makes the picture so many times smaller
+    #[arg(long, value_name = "TIMES", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=16))]
+    downscale: u8,
+    /// Draws actions as in training instead of taking the best
+    #[arg(long)]
+    stochastic: bool,
+}
+
+impl Record {
+    pub fn run(self) -> Result<(), Failure> {
+        pool::run(None, || {
+            let (mut policy, _) = policy::open(&self.source)?;
+            let frames = self.play(&mut policy)?;
+            let bytes = gif_file::encode(&frames, self.fps)?;
+            let path = self.output.display();
+            write_atomic(&self.output, &bytes)
+                .map_err(|error| Failure::bad_input(format!("cannot write {path}: {error}; choose another with -o")))?;
+            print(&format!("{path}: {} frames, {} KiB", frames.len(), bytes.len().div_ceil(1024)))
+        })
+    }
+
+    /// The picture before every step, of all episodes.
+    fn play(&self, policy: &mut TrainedPolicy) -> Result<Vec<Frame>, Failure> {
+        let seed = self.seed.unwrap_or(policy.config.seed);
+        // The streams of an evaluation, so the first episode is the first that `eval` plays.
+        let mut env = evaluation_env(&policy.config, 1, seed, "eval/0", policy.normalizer.as_ref())?;
+        let mut rng = stream(seed, "eval/0/act");
+        let mut actions = vec![0.0; env.action_space().width()];
+        let mut memory = PolicyMemory { starts: vec![true], ..PolicyMemory::default() };
+        let (mut frames, mut ended) = (Vec::new(), 0);
+        env.reset();
+        while ended < self.episodes.get() {
+            let frame = env.render(0).ok_or_else(|| {
+                Failure::bad_input(format!("environment `{}` has no picture to record", policy.config.env_id))
+            })?;
+            frames.push(gif_file::downscale(&frame, self.downscale.into()));
+            let state = env.state();
+            let (obs, agent) = (state.obs.as_ref(), &mut policy.agent);
+            agent.predict(obs, &state.masks, 1, !self.stochastic, &mut memory, &mut rng, &mut actions);
+            env.step(0..1, &actions);
+            let over = !env.state().episodes.is_empty();
+            memory.starts.fill(over);
+            ended += usize::from(over);
+        }
+        Ok(frames)
+    }
+}

@@ -1,0 +1,110 @@
+//! How a command ends when it does not end well.
+
+use axiomrl_envs::EnvError;
+use axiomrl_run::checkpoint::CheckpointError;
+use axiomrl_run::configs::ConfigsError;
+use axiomrl_run::run_dir::RunDirError;
+use axiomrl_run::session::SessionError;
+use axiomrl_run::train::TrainError;
+use std::fmt::Display;
+use std::io::Write;
+use std::process::ExitCode;
+
+pub const OTHER: u8 = 1;
+pub const BAD_INPUT: u8 = 2;
+pub const BAD_CHECKPOINT: u8 = 3;
+pub const DIVERGED: u8 = 4;
+/// What shells use for a process ended by Ctrl-C (128 + SIGINT).
+pub const INTERRUPTED: u8 = 130;
+
+/// An exit code and the words that go with it.
+#[derive(Debug)]
+pub struct Failure {
+    pub code: u8,
+    pub message: String,
+}
+
+impl Failure {
+    pub fn new(code: u8, message: impl Display) -> Self {
+        Self { code, message: message.to_string() }
+    }
+
+    pub fn bad_input(message: impl Display) -> Self {
+        Self::new(BAD_INPUT, message)
+    }
+
+    pub fn other(message: impl Display) -> Self {
+        Self::new(OTHER, message)
+    }
+
+    /// Whoever read our output has enough of it (`axiomrl envs | head -1`): no failure, but a reason to stop.
+    pub fn reader_gone() -> Self {
+        Self { code: 0, message: String::new() }
+    }
+
+    /// Says it once, on standard error, and turns into the exit code.
+    pub fn report(self) -> ExitCode {
+        let prefix = if self.code == INTERRUPTED { "" } else { "error: " };
+        if !self.message.is_empty() {
+            // Nobody may be listening there either.
+            let _ = writeln!(std::io::stderr(), "{prefix}{}", self.message);
+        }
+        ExitCode::from(self.code)
+    }
+}
+
+impl From<ConfigsError> for Failure {
+    fn from(error: ConfigsError) -> Self {
+        Self::bad_input(error)
+    }
+}
+
+impl From<EnvError> for Failure {
+    fn from(error: EnvError) -> Self {
+        let code = match error {
+            EnvError::BadSnapshot { .. } => BAD_CHECKPOINT,
+            EnvError::Unknown { .. } | EnvError::BadOption { .. } => BAD_INPUT,
+        };
+        Self::new(code, error)
+    }
+}
+
+impl From<SessionError> for Failure {
+    fn from(error: SessionError) -> Self {
+        match error {
+            SessionError::Env(inner) => inner.into(),
+            SessionError::State(_) => Self::new(BAD_CHECKPOINT, error),
+            _ => Self::bad_input(error),
+        }
+    }
+}
+
+impl From<CheckpointError> for Failure {
+    fn from(error: CheckpointError) -> Self {
+        let code = match error {
+            // A path that leads nowhere was mistyped; the disk may be full; the rest is about the checkpoint itself.
+            CheckpointError::NotFound { .. } => BAD_INPUT,
+            CheckpointError::Io { .. } | CheckpointError::BadTensor { .. } => OTHER,
+            _ => BAD_CHECKPOINT,
+        };
+        Self::new(code, error)
+    }
+}
+
+impl From<RunDirError> for Failure {
+    fn from(error: RunDirError) -> Self {
+        Self::bad_input(error)
+    }
+}
+
+impl From<TrainError> for Failure {
+    fn from(error: TrainError) -> Self {
+        match error {
+            TrainError::Session(inner) => inner.into(),
+            TrainError::RunDir(inner) => inner.into(),
+            TrainError::Checkpoint(inner) => inner.into(),
+            TrainError::Diverged(_) | TrainError::BadReward { .. } => Self::new(DIVERGED, error),
+            _ => Self::other(error),
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Pictures to an animated GIF with one palette for all of them.
+
+use crate::failure::Failure;
+use axiomrl_envs::Frame;
+use gif::{Encoder, Repeat};
+use std::collections::{BTreeSet, HashMap};
+
+/// Colours of a GIF.
+const MOST_COLOURS: usize = 256;
+/// Enough samples for a good palette; more would only take longer.
+const MOST_SAMPLES: usize = 1 << 15;
+
+type Rgb = [u8; 3];
+
+/// Encodes frames of one size, to be shown `fps` times a second, over and over.
+pub fn encode(frames: &[Frame], fps: u16) -> Result<Vec<u8>, Failure> {
+    let failed = |error: gif::EncodingError| Failure::other(format!("cannot make a GIF: {error}"));
+    let Some(first) = frames.first() else { return Err(Failure::other("there is no picture to record")) };
+    let size = |pixels: usize| {
+        u16::try_from(pixels).map_err(|_| Failure::bad_input("the picture is too large for a GIF; use --downscale"))
+    };
+    let (width, height) = (size(first.width)?, size(first.height)?);
+    let palette = palette(frames);
+    let mut bytes = Vec::new();
+    let mut encoder = Encoder::new(&mut bytes, width, height, palette.as_flattened()).map_err(failed)?;
+    encoder.set_repeat(Repeat::Infinite).map_err(failed)?;
+    let mut nearest = HashMap::new();
+    for frame in frames {
+        let pixels: Vec<u8> = colours(frame)
+            .map(|colour| *nearest.entry(colour).or_insert_with(|| nearest_index(&palette, colour)))
+            .collect();
+        let mut frame = gif::Frame::from_indexed_pixels(width, height, pixels, None);
+        // In hundredths of a second, the only unit the format has.
+        frame.delay = (100 / fps.max(1)).max(1);
+        encoder.write_frame(&frame).map_err(failed)?;
+    }
+    drop(encoder);
+    Ok(bytes)
+}
+
+/// A frame `times` times smaller; each pixel is the mean of those it stands for.
+pub fn downscale(frame: &Frame, times: usize) -> Frame {
+    if times <= 1 {
+        return frame.clone();
+    }
+    let (width, height) = ((frame.width / times).max(1), (frame.height / times).max(1));
+    let mut rgb = Vec::with_capacity(width * height * 3);
+    for (row, column) in (0..height).flat_map(|row| (0..width).map(move |column| (row, column))) {
+        for channel in 0..3 {
+            let rows = row * times..((row + 1) * times).min(frame.height);
+            let columns = column * times..((column + 1) * times).min(frame.width);
+            let count = rows.len() * columns.len();
+            let at = |r: usize, c: usize| usize::from(frame.rgb[(r * frame.width + c) * 3 + channel]);
+            let sum: usize = rows.flat_map(|r| columns.clone().map(move |c| (r, c))).map(|(r, c)| at(r, c)).sum();
+            rgb.push((sum / count.max(1)) as u8);
+        }
+    }
+    Frame { width, height, rgb }
+}
+
+/// Drawn scenes have few colours, which are kept as they are; where there are more, the nearest 256 are found.
+fn palette(frames: &[Frame]) -> Vec<Rgb> {
+    let distinct: BTreeSet<Rgb> = frames.iter().flat_map(colours).collect();
+    if distinct.len() <= MOST_COLOURS {
+        return distinct.into_iter().collect();
+    }
+    let every = distinct.len().div_ceil(MOST_SAMPLES);
+    let samples: Vec<Rgb> = distinct.into_iter().step_by(every).collect();
+    let (width, pixels) = (samples.len() as u16, samples.as_flattened());
+    let quantised = gif::Frame::from_rgb_speed(width, 1, pixels, 10).palette.unwrap_or_default();
+    quantised.as_chunks::<3>().0.to_vec()
+}
+
+fn colours(frame: &Frame) -> impl Iterator<Item = Rgb> {
+    frame.rgb.as_chunks::<3>().0.iter().copied()
+}
+
+fn nearest_index(palette: &[Rgb], colour: Rgb) -> u8 {
+    let distance = |other: &Rgb| (0..3).map(|i| u32::from(other[i].abs_diff(colour[i])).pow(2)).sum::<u32>();
+    let nearest = palette.iter().enumerate().min_by_key(|(_, other)| distance(other));
+    nearest.map_or(0, |(index, _)| index as u8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(width: usize, height: usize, colour: impl Fn(usize) -> Rgb) -> Frame {
+        Frame { width, height, rgb: (0..width * height).flat_map(colour).collect() }
+    }
+
+    #[test]
+    fn what_is_written_reads_back_exactly_when_there_are_few_colours() {
+        let frames = [frame(4, 3, |i| [i as u8, 0, 200]), frame(4, 3, |i| [0, 10 * i as u8, 7])];
+        let bytes = encode(&frames, 25).unwrap();
+        assert!(bytes.starts_with(b"GIF89a"));
+        let mut options = gif::DecodeOptions::new();
+        options.set_color_output(gif::ColorOutput::RGBA);
+        let mut decoder = options.read_info(bytes.as_slice()).unwrap();
+        for expected in &frames {
+            let found = decoder.read_next_frame().unwrap().unwrap();
+            assert_eq!(found.delay, 4);
+            let rgb: Vec<u8> = found.buffer.chunks_exact(4).flat_map(|p| [p[0], p[1], p[2]]).collect();
+            assert_eq!(rgb, expected.rgb);
+        }
+        assert!(decoder.read_next_frame().unwrap().is_none());
+    }
+
+    #[test]
+    fn many_colours_become_256_near_ones() {
+        let frames = [frame(64, 64, |i| [(i % 64 * 4) as u8, (i / 64 * 4) as u8, 128])];
+        let palette = palette(&frames);
+        assert!(palette.len() <= MOST_COLOURS);
+        let worst = colours(&frames[0])
+            .map(|c| (0..3).map(|i| palette[usize::from(nearest_index(&palette, c))][i].abs_diff(c[i])).max().unwrap())
+            .max();
+        assert!(worst.unwrap() <= 40, "{worst:?}");
+    }
+
+    #[test]
+    fn smaller_pictures_are_means() {
+        let small = downscale(&frame(4, 2, |i| [[0, 10, 20, 30][i % 4], 5, 0]), 2);
+        assert_eq!(small, Frame { width: 2, height: 1, rgb: vec![5, 5, 0, 25, 5, 0] });
+    }
+}

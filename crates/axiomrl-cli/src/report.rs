@@ -1,0 +1,81 @@
+//! What a run says when it ends.
+
+use crate::failure::{Failure, INTERRUPTED};
+use crate::output::{grouped, pairs, print, print_json};
+use axiomrl_algos::RunConfig;
+use axiomrl_run::train::{Outcome, StopReason};
+use serde_json::{Value, json};
+
+/// Prints the summary; an interrupted run also says how to go on, and ends with the code for it.
+pub fn finished(config: &RunConfig, outcome: &Outcome, as_json: bool) -> Result<(), Failure> {
+    if as_json {
+        print_json(&object(config, outcome))?;
+    } else {
+        print(&text(outcome))?;
+    }
+    if outcome.reason == StopReason::Interrupted {
+        let words = format!(
+            "interrupted at step {} of {}, and saved; go on with: axiomrl resume {}",
+            grouped(outcome.steps),
+            grouped(config.total_timesteps),
+            outcome.run_dir.display()
+        );
+        return Err(Failure::new(INTERRUPTED, words));
+    }
+    Ok(())
+}
+
+fn object(config: &RunConfig, outcome: &Outcome) -> Value {
+    let evaluation = outcome.evaluation.as_ref();
+    json!({
+        "run_dir": outcome.run_dir.display().to_string(),
+        "algo": config.algo,
+        "env_id": config.env_id,
+        "seed": config.seed,
+        "steps": outcome.steps,
+        "updates": outcome.updates,
+        "wall_seconds": outcome.wall_seconds,
+        "steps_per_second": outcome.steps_per_second,
+        "eval_mean_reward": evaluation.map(|e| e.mean_reward()),
+        "eval_std_reward": evaluation.map(|e| e.std_reward()),
+        "best_eval_mean_reward": outcome.best.as_ref().map(|b| b.mean_reward),
+        "stop_reason": outcome.reason,
+    })
+}
+
+fn text(outcome: &Outcome) -> String {
+    let run = outcome.run_dir.display();
+    let speed = grouped(outcome.steps_per_second.round() as u64);
+    let (steps, updates) = (grouped(outcome.steps), grouped(outcome.updates));
+    let mut rows = vec![
+        ("run folder", run.to_string()),
+        ("steps", format!("{steps} ({speed} steps/s), {updates} updates, {:.1} s", outcome.wall_seconds)),
+    ];
+    if let Some(words) = stopped(outcome.reason) {
+        rows.push(("stopped", words.to_owned()));
+    }
+    if let Some(e) = &outcome.evaluation {
+        let (mean, std, episodes) = (e.mean_reward(), e.std_reward(), e.returns.len());
+        rows.push(("evaluation", format!("{mean:.1} ± {std:.1} over {episodes} episodes")));
+    }
+    if let Some(best) = &outcome.best {
+        let step = grouped(best.step);
+        rows.push(("best", format!("{:.1} ± {:.1} at step {step}", best.mean_reward, best.std_reward)));
+    }
+    rows.push(("next", format!("axiomrl eval {run}")));
+    rows.push(("", format!("axiomrl record {run} -o episode.gif")));
+    rows.push(("", format!("axiomrl resume {run} --total-timesteps {}", 2 * outcome.steps.max(1))));
+    pairs(&rows)
+}
+
+/// Why a run ended before its last step.
+fn stopped(reason: StopReason) -> Option<&'static str> {
+    match reason {
+        StopReason::Finished => None,
+        StopReason::TargetReached => Some("the target reward was reached"),
+        StopReason::NoImprovement => Some("no improvement any more"),
+        StopReason::EnoughUpdates => Some("max_updates was reached"),
+        StopReason::OutOfTime => Some("max_seconds was reached"),
+        StopReason::Interrupted => Some("interrupted"),
+    }
+}

@@ -1,0 +1,127 @@
+//! Checkpoints that cannot be used are refused with the reason and exit code 3.
+
+mod common;
+
+use common::{Ended, Workshop, signal, wait_until};
+use std::fs;
+use std::path::Path;
+
+const SMALL: &str = "\
+algo: dqn
+env_id: CartPole-v1
+total_timesteps: 300
+eval_interval: 0
+eval_episodes: 2
+checkpoint_interval: 100
+algo_kwargs: { hidden_sizes: [8], batch_size: 8, learning_starts: 50 }
+";
+
+fn trained() -> Workshop {
+    let shop = Workshop::new();
+    shop.write("run.yaml", SMALL);
+    shop.succeed(&["train", "run.yaml", "--run-dir", "run", "--quiet"]);
+    shop
+}
+
+/// Both commands that load must refuse.
+fn refused(shop: &Workshop, words: &[&str]) {
+    shop.refused(&["resume", "run"], 3, words);
+    shop.refused(&["eval", "run", "--checkpoint", "last"], 3, words);
+}
+
+fn edit(path: &Path, change: impl Fn(&mut Vec<u8>)) {
+    let mut bytes = fs::read(path).unwrap();
+    change(&mut bytes);
+    fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn a_damaged_file_is_named_with_other_checkpoints_to_use() {
+    let shop = trained();
+    let model = shop.path("run/checkpoints/last/model.safetensors");
+    edit(&model, |bytes| *bytes.last_mut().unwrap() ^= 1);
+    refused(&shop, &["damaged", "model.safetensors", "sha256 differs", "step_200"]);
+    shop.succeed(&["eval", "run", "--checkpoint", "step_200"]);
+}
+
+#[test]
+fn a_truncated_file_is_named_with_its_size() {
+    let shop = trained();
+    let store = shop.path("run/checkpoints/last/store.bin.zst");
+    edit(&store, |bytes| bytes.truncate(bytes.len() / 2));
+    refused(&shop, &["damaged", "store.bin.zst", "truncated"]);
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let shop = trained();
+    fs::remove_file(shop.path("run/checkpoints/last/optimizer.safetensors")).unwrap();
+    refused(&shop, &["incomplete", "optimizer.safetensors"]);
+}
+
+#[test]
+fn a_tampered_manifest_is_refused() {
+    let shop = trained();
+    let manifest = shop.path("run/checkpoints/last/manifest.json");
+    let text = fs::read_to_string(&manifest).unwrap();
+    fs::write(&manifest, text.replace("\"steps\": 300", "\"steps\": 299")).unwrap();
+    refused(&shop, &["damaged", "manifest.json"]);
+    fs::write(&manifest, "{").unwrap();
+    refused(&shop, &["damaged", "manifest.json", "JSON"]);
+}
+
+#[test]
+fn a_newer_schema_asks_for_a_newer_program() {
+    let shop = trained();
+    let manifest = shop.path("run/checkpoints/last/manifest.json");
+    let text = fs::read_to_string(&manifest).unwrap();
+    fs::write(&manifest, text.replace("\"schema_version\": 1", "\"schema_version\": 99")).unwrap();
+    refused(&shop, &["schema version 99", "newer AxiomRL"]);
+}
+
+#[test]
+fn foreign_folders_and_files_are_refused() {
+    let shop = trained();
+    fs::create_dir(shop.path("foreign")).unwrap();
+    shop.refused(&["eval", "foreign"], 3, &["foreign", "not an AxiomRL checkpoint"]);
+    shop.write("foreign/manifest.json", "{\"name\": \"a browser extension\"}");
+    shop.refused(&["eval", "foreign"], 3, &["foreign", "not an AxiomRL checkpoint"]);
+    shop.refused(&["resume", "foreign"], 3, &["foreign"]);
+    shop.refused(&["resume", "run/config.yaml"], 3, &["config.yaml", "it is a file"]);
+    shop.refused(&["eval", "run", "--checkpoint", "step_7"], 2, &["step_7", "step_200"]);
+    shop.refused(&["eval", "run/checkpoints/last", "--checkpoint", "best"], 2, &["--checkpoint"]);
+}
+
+#[test]
+fn only_the_last_checkpoint_has_what_a_resume_needs() {
+    let shop = trained();
+    shop.refused(&["resume", "run/checkpoints/step_200"], 3, &["step_200"]);
+    shop.succeed(&["resume", "run/checkpoints/last", "--total-timesteps", "320", "--quiet"]);
+}
+
+#[test]
+fn a_second_process_is_kept_out() {
+    let shop = Workshop::new();
+    shop.write("run.yaml", &SMALL.replace("300", "100000000"));
+    let mut first = shop.start(&["train", "run.yaml", "--run-dir", "run", "--quiet"]);
+    assert!(wait_until(&mut first, || shop.path("run/checkpoints/last").exists()));
+    let words = format!("in use by process {}", first.id());
+    shop.refused(&["resume", "run"], 2, &[&words]);
+    shop.refused(&["train", "run.yaml", "--run-dir", "run"], 2, &["not empty"]);
+    signal(&first, "TERM");
+    assert_eq!(Ended::of(first).code, 130);
+}
+
+#[test]
+fn numbers_that_are_no_numbers_stop_the_run_with_their_name() {
+    let shop = Workshop::new();
+    // A step this large throws the weights beyond what the next loss can represent.
+    let text = SMALL.replace("algo_kwargs: {", "algo_kwargs: { learning_rate: 1.0, max_grad_norm: 1e30, gradient_steps: 50,");
+    shop.write("run.yaml", &text.replace("CartPole-v1", "CartPole-v1\nenv_kwargs: {}"));
+    let ended = shop.run(&["train", "run.yaml", "--run-dir", "run", "--quiet", "--total-timesteps", "20000"]);
+    assert!(ended.code == 4 || ended.code == 0, "{ended:?}");
+    if ended.code == 4 {
+        assert!(ended.stderr.contains("last good checkpoint is kept"), "{ended:?}");
+        shop.succeed(&["eval", "run", "--checkpoint", "last"]);
+    }
+}

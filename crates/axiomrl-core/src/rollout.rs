@@ -1,0 +1,323 @@
+//! The rollout store of on-policy algorithms: `steps` rows of `lanes` environments, used once and cleared.
+
+use crate::bytes::*;
+use crate::gae::{Segment, gae};
+use axiomrl_envs::{DType, ObsBuf, ObsRef};
+use std::io::{self, Read, Write};
+use std::mem::take;
+
+/// The shape of a rollout.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RolloutSpec {
+    pub steps: usize,
+    pub lanes: usize,
+    pub obs_width: usize,
+    pub obs_dtype: DType,
+    pub action_width: usize,
+    /// entries of an action mask, 0 without masks
+    pub mask_width: usize,
+}
+
+/// Columns of `steps * lanes` rows; row `t * lanes + lane` is step `t` of environment `lane`.
+#[derive(Clone, Debug)]
+pub struct Rollout {
+    spec: RolloutSpec,
+    pub steps: usize,
+    pub lanes: usize,
+    /// Steps whose outcome is known for every environment.
+    pub filled: usize,
+    /// Outcomes known of the step after those.
+    outcomes: usize,
+    pub obs: ObsBuf,
+    pub masks: Vec<bool>,
+    pub action: Vec<f32>,
+    pub log_prob: Vec<f32>,
+    pub value: Vec<f32>,
+    pub reward: Vec<f32>,
+    pub terminated: Vec<bool>,
+    pub truncated: Vec<bool>,
+    /// V of the observation the step led to: of the last observation of the episode where it was truncated. Not read
+    /// where it terminated.
+    pub next_value: Vec<f32>,
+    pub advantage: Vec<f32>,
+    pub returns: Vec<f32>,
+}
+
+impl Rollout {
+    pub fn new(spec: RolloutSpec) -> Self {
+        let rows = spec.steps * spec.lanes;
+        Self {
+            steps: spec.steps,
+            lanes: spec.lanes,
+            filled: 0,
+            outcomes: 0,
+            obs: ObsBuf::zeros(spec.obs_dtype, rows * spec.obs_width),
+            masks: vec![true; rows * spec.mask_width],
+            action: vec![0.0; rows * spec.action_width],
+            log_prob: vec![0.0; rows],
+            value: vec![0.0; rows],
+            reward: vec![0.0; rows],
+            terminated: vec![false; rows],
+            truncated: vec![false; rows],
+            next_value: vec![0.0; rows],
+            advantage: vec![0.0; rows],
+            returns: vec![0.0; rows],
+            spec,
+        }
+    }
+
+    pub fn spec(&self) -> &RolloutSpec {
+        &self.spec
+    }
+
+    pub fn is_full(&self) -> bool {
+        self.filled == self.steps
+    }
+
+    /// What the policy saw and did at step `t`, one row per environment.
+    ///
+    /// The values are also the `next_value` of the step before, wherever that did not end an episode. So the caller
+    /// sets `next_value` only for truncated steps and for the last row.
+    pub fn begin_row(
+        &mut self,
+        t: usize,
+        obs: ObsRef<'_>,
+        masks: &[bool],
+        actions: &[f32],
+        log_probs: &[f32],
+        values: &[f32],
+    ) {
+        assert_eq!((t, self.outcomes), (self.filled, 0), "steps are recorded in order, each with all its outcomes");
+        let (spec, lanes) = (&self.spec, self.lanes);
+        self.obs.row_mut(t, lanes * spec.obs_width).copy_from(obs);
+        if spec.mask_width > 0 {
+            let width = lanes * spec.mask_width;
+            self.masks[t * width..(t + 1) * width].copy_from_slice(masks);
+        }
+        let width = lanes * spec.action_width;
+        self.action[t * width..(t + 1) * width].copy_from_slice(actions);
+        self.log_prob[t * lanes..(t + 1) * lanes].copy_from_slice(log_probs);
+        self.value[t * lanes..(t + 1) * lanes].copy_from_slice(values);
+        // Nothing of an earlier rollout may show in a row that is saved half way.
+        for row in t * lanes..(t + 1) * lanes {
+            (self.reward[row], self.next_value[row]) = (0.0, 0.0);
+            (self.terminated[row], self.truncated[row]) = (false, false);
+        }
+        if t > 0 {
+            for (before, &value) in ((t - 1) * lanes..t * lanes).zip(values) {
+                if !self.terminated[before] && !self.truncated[before] {
+                    self.next_value[before] = value;
+                }
+            }
+        }
+    }
+
+    /// What step `t` brought to `lane`; once for each lane, in any order.
+    pub fn set_outcome(&mut self, t: usize, lane: usize, reward: f32, terminated: bool, truncated: bool) {
+        assert_eq!(t, self.filled, "the outcome belongs to the step that was begun last");
+        let row = t * self.lanes + lane;
+        self.reward[row] = reward;
+        self.terminated[row] = terminated;
+        self.truncated[row] = truncated;
+        self.next_value[row] = 0.0;
+        self.outcomes += 1;
+        if self.outcomes == self.lanes {
+            self.outcomes = 0;
+            self.filled += 1;
+        }
+    }
+
+    /// The value of the observation that step `t` of `lane` led to; after [`Rollout::set_outcome`].
+    pub fn set_next_value(&mut self, t: usize, lane: usize, value: f32) {
+        self.next_value[t * self.lanes + lane] = value;
+    }
+
+    /// Forgets the steps; the memory stays.
+    pub fn clear(&mut self) {
+        self.filled = 0;
+        self.outcomes = 0;
+    }
+
+    /// The filled steps, for the functions of [`returns`](crate::returns).
+    pub fn segment(&self) -> Segment<'_> {
+        let rows = self.filled * self.lanes;
+        Segment {
+            lanes: self.lanes,
+            reward: &self.reward[..rows],
+            terminated: &self.terminated[..rows],
+            truncated: &self.truncated[..rows],
+            next_value: &self.next_value[..rows],
+        }
+    }
+
+    /// Fills `advantage` and `returns` for the filled steps.
+    pub fn compute_gae(&mut self, gamma: f32, lambda: f32) {
+        let rows = self.filled * self.lanes;
+        let (mut advantage, mut returns) = (take(&mut self.advantage), take(&mut self.returns));
+        gae(&self.segment(), &self.value[..rows], gamma, lambda, &mut advantage[..rows], &mut returns[..rows]);
+        (self.advantage, self.returns) = (advantage, returns);
+    }
+
+    fn shape(&self) -> [(&'static str, u64); 7] {
+        let spec = &self.spec;
+        [
+            ("format", 1),
+            ("steps per rollout", spec.steps as u64),
+            ("num_envs", spec.lanes as u64),
+            ("observation width", spec.obs_width as u64),
+            ("bytes per observed number", if spec.obs_dtype == DType::F32 { 4 } else { 1 }),
+            ("action width", spec.action_width as u64),
+            ("mask width", spec.mask_width as u64),
+        ]
+    }
+
+    /// Rows worth keeping: the filled steps, and the one under way if some of its outcomes are known.
+    fn rows_in_use(&self) -> usize {
+        (self.filled + usize::from(self.outcomes > 0)) * self.lanes
+    }
+
+    /// Writes what has been recorded. Advantages are not kept: they follow from the rest.
+    pub fn write(&self, w: &mut dyn Write) -> io::Result<()> {
+        write_shape(w, &self.shape())?;
+        write_u64(w, self.filled as u64)?;
+        write_u64(w, self.outcomes as u64)?;
+        let (rows, spec) = (self.rows_in_use(), &self.spec);
+        write_obs(w, self.obs.rows(0, rows, spec.obs_width))?;
+        write_bools(w, &self.masks[..rows * spec.mask_width])?;
+        write_f32s(w, &self.action[..rows * spec.action_width])?;
+        for column in [&self.log_prob, &self.value, &self.reward, &self.next_value] {
+            write_f32s(w, &column[..rows])?;
+        }
+        write_bools(w, &self.terminated[..rows])?;
+        write_bools(w, &self.truncated[..rows])
+    }
+
+    /// Takes over what [`Rollout::write`] wrote for a rollout of the same spec. After an error it is as before.
+    pub fn read(&mut self, r: &mut dyn Read) -> io::Result<()> {
+        check_shape(r, "rollout", &self.shape())?;
+        let mut fresh = Rollout::new(self.spec.clone());
+        let mut count = |limit: usize| {
+            let number = usize::try_from(read_u64(r)?).ok().filter(|&n| n <= limit);
+            number.ok_or_else(|| damaged("more steps than a rollout has".into()))
+        };
+        fresh.filled = count(self.steps)?;
+        fresh.outcomes = count(if fresh.filled < self.steps { self.lanes - 1 } else { 0 })?;
+        let (rows, spec) = (fresh.rows_in_use(), &self.spec);
+        read_obs(r, &mut fresh.obs, 0, rows, spec.obs_width)?;
+        read_bools(r, &mut fresh.masks[..rows * spec.mask_width])?;
+        read_f32s(r, &mut fresh.action[..rows * spec.action_width])?;
+        for column in [&mut fresh.log_prob, &mut fresh.value, &mut fresh.reward, &mut fresh.next_value] {
+            read_f32s(r, &mut column[..rows])?;
+        }
+        read_bools(r, &mut fresh.terminated[..rows])?;
+        read_bools(r, &mut fresh.truncated[..rows])?;
+        *self = fresh;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec() -> RolloutSpec {
+        RolloutSpec { steps: 3, lanes: 2, obs_width: 2, obs_dtype: DType::F32, action_width: 1, mask_width: 2 }
+    }
+
+    /// Lane 0 is truncated at step 1 (V(final) = 60), lane 1 terminates at step 0; bootstrap values 80 and 8.
+    fn filled() -> Rollout {
+        let mut rollout = Rollout::new(spec());
+        for (t, (values, rewards)) in
+            [([10.0, 1.0], [1.0, 1.0]), ([20.0, 2.0], [2.0, 1.0]), ([40.0, 4.0], [4.0, 1.0])].into_iter().enumerate()
+        {
+            let obs = [t as f32, 0.0, t as f32, 1.0];
+            rollout.begin_row(t, ObsRef::F32(&obs), &[true, false, true, true], &[0.0, 1.0], &[-0.5, -0.7], &values);
+            rollout.set_outcome(t, 1, rewards[1], t == 0, false);
+            assert_eq!(rollout.filled, t);
+            rollout.set_outcome(t, 0, rewards[0], false, t == 1);
+            assert_eq!(rollout.filled, t + 1);
+            if t == 1 {
+                rollout.set_next_value(1, 0, 60.0);
+            }
+        }
+        rollout.set_next_value(2, 0, 80.0);
+        rollout.set_next_value(2, 1, 8.0);
+        rollout
+    }
+
+    #[test]
+    fn next_values_come_from_the_following_row_except_at_ends() {
+        let rollout = filled();
+        assert_eq!(rollout.next_value, [20.0, 0.0, 60.0, 4.0, 80.0, 8.0]);
+        assert!(rollout.is_full());
+    }
+
+    #[test]
+    fn gae_of_both_lanes() {
+        let mut rollout = filled();
+        rollout.compute_gae(0.5, 0.5);
+        // Lane 0 as in the table of `gae`; lane 1: δ = 1−1, 1+2−2, 1+4−4 = 0, 1, 1.
+        assert_eq!(rollout.advantage, [4.0, 0.0, 12.0, 1.25, 4.0, 1.0]);
+        assert_eq!(rollout.returns, [14.0, 1.0, 32.0, 3.25, 44.0, 5.0]);
+    }
+
+    #[test]
+    fn a_partly_filled_rollout_survives_a_file() {
+        let mut rollout = filled();
+        rollout.filled = 2;
+        let mut bytes = Vec::new();
+        rollout.write(&mut bytes).unwrap();
+        let mut back = Rollout::new(spec());
+        back.read(&mut bytes.as_slice()).unwrap();
+        let mut again = Vec::new();
+        back.write(&mut again).unwrap();
+        assert_eq!((back.filled, &again), (2, &bytes));
+        rollout.compute_gae(0.9, 0.8);
+        back.compute_gae(0.9, 0.8);
+        assert_eq!(back.advantage[..4], rollout.advantage[..4]);
+        assert_eq!(back.obs.rows(0, 4, 2), rollout.obs.rows(0, 4, 2));
+    }
+
+    #[test]
+    fn a_row_half_way_survives_a_file() {
+        let mut rollout = filled();
+        rollout.clear();
+        rollout.begin_row(0, ObsRef::F32(&[1.0, 2.0, 3.0, 4.0]), &[true; 4], &[0.0, 1.0], &[-0.1, -0.2], &[5.0, 6.0]);
+        rollout.set_outcome(0, 0, 7.0, false, false);
+        let mut bytes = Vec::new();
+        rollout.write(&mut bytes).unwrap();
+        let mut back = Rollout::new(spec());
+        back.read(&mut bytes.as_slice()).unwrap();
+        for half in [&mut rollout, &mut back] {
+            half.set_outcome(0, 1, 8.0, true, false);
+            assert_eq!((half.filled, &half.reward[..2], &half.value[..2]), (1, &[7.0, 8.0][..], &[5.0, 6.0][..]));
+        }
+        let files = [&rollout, &back].map(|r| {
+            let mut bytes = Vec::new();
+            r.write(&mut bytes).unwrap();
+            bytes
+        });
+        assert_eq!(files[0], files[1]);
+    }
+
+    #[test]
+    fn a_foreign_or_cut_file_changes_nothing() {
+        let mut bytes = Vec::new();
+        filled().write(&mut bytes).unwrap();
+        let mut other = Rollout::new(RolloutSpec { lanes: 3, ..spec() });
+        let error = other.read(&mut bytes.as_slice()).unwrap_err().to_string();
+        assert!(error.contains("num_envs = 2, this run has 3"), "{error}");
+        let mut same = filled();
+        same.clear();
+        assert!(same.read(&mut &bytes[..bytes.len() - 1]).is_err());
+        assert_eq!(same.filled, 0);
+    }
+
+    #[test]
+    fn bytes_are_kept_as_bytes() {
+        let mut rollout =
+            Rollout::new(RolloutSpec { steps: 1, lanes: 2, obs_dtype: DType::U8, mask_width: 0, ..spec() });
+        rollout.begin_row(0, ObsRef::U8(&[1, 2, 3, 255]), &[], &[0.0; 2], &[0.0; 2], &[0.0; 2]);
+        assert_eq!(rollout.obs, ObsBuf::U8(vec![1, 2, 3, 255]));
+    }
+}

@@ -1,0 +1,98 @@
+//! CartPole-v1: balance a pole on a cart by pushing the cart left or right.
+
+use super::choice;
+use crate::{BoxSpace, Env, EnvError, Frame, ObsMut, ObsRef, Rng, Space, Step, render, snapshot};
+use rand::RngExt;
+use serde::{Deserialize, Serialize};
+
+const GRAVITY: f64 = 9.8;
+const CART_MASS: f64 = 1.0;
+const POLE_MASS: f64 = 0.1;
+const TOTAL_MASS: f64 = POLE_MASS + CART_MASS;
+const HALF_POLE: f64 = 0.5;
+const POLE_MOMENT: f64 = POLE_MASS * HALF_POLE;
+const FORCE: f64 = 10.0;
+const DT: f64 = 0.02;
+const MAX_X: f64 = 2.4;
+const MAX_ANGLE: f64 = 12.0 * 2.0 * std::f64::consts::PI / 360.0;
+
+/// Reward 1 for every step, the last one included; with `sutton_barto_reward` 0, and −1 for the fall.
+pub struct CartPole {
+    observation: Space,
+    action: Space,
+    sutton_barto_reward: bool,
+    body: Body,
+}
+
+/// Cart position and speed, pole angle (0 upright) and angular speed.
+#[derive(Clone, Default, Serialize, Deserialize)]
+struct Body {
+    state: [f64; 4],
+}
+
+impl CartPole {
+    pub fn new(sutton_barto_reward: bool) -> Self {
+        // Twice the failure limits, so that the failing observation still lies inside.
+        let high = [2.0 * MAX_X as f32, f32::INFINITY, 2.0 * MAX_ANGLE as f32, f32::INFINITY];
+        Self {
+            observation: Space::Box(BoxSpace::vector(&high.map(|h| -h), &high)),
+            action: Space::Discrete { n: 2 },
+            sutton_barto_reward,
+            body: Body::default(),
+        }
+    }
+}
+
+impl Env for CartPole {
+    fn observation_space(&self) -> &Space {
+        &self.observation
+    }
+
+    fn action_space(&self) -> &Space {
+        &self.action
+    }
+
+    fn reset(&mut self, rng: &mut Rng) {
+        self.body.state = std::array::from_fn(|_| rng.random_range(-0.05..0.05));
+    }
+
+    fn step(&mut self, action: &[f32], _rng: &mut Rng) -> Step {
+        let [x, x_dot, angle, angle_dot] = self.body.state;
+        let force = if choice(action) == 1 { FORCE } else { -FORCE };
+        let (sin, cos) = angle.sin_cos();
+        let push = (force + POLE_MOMENT * (angle_dot * angle_dot) * sin) / TOTAL_MASS;
+        let angle_acc = (GRAVITY * sin - cos * push) / (HALF_POLE * (4.0 / 3.0 - POLE_MASS * (cos * cos) / TOTAL_MASS));
+        let x_acc = push - POLE_MOMENT * angle_acc * cos / TOTAL_MASS;
+
+        // Plain Euler: positions move with the speeds from before this step.
+        let x = x + DT * x_dot;
+        let angle = angle + DT * angle_dot;
+        self.body.state = [x, x_dot + DT * x_acc, angle, angle_dot + DT * angle_acc];
+
+        let terminated = x.abs() > MAX_X || angle.abs() > MAX_ANGLE;
+        let reward = match (self.sutton_barto_reward, terminated) {
+            (false, _) => 1.0,
+            (true, false) => 0.0,
+            (true, true) => -1.0,
+        };
+        Step { reward, terminated, truncated: false }
+    }
+
+    fn observe(&self, mut out: ObsMut<'_>) {
+        out.copy_from(ObsRef::F32(&self.body.state.map(|v| v as f32)));
+    }
+
+    fn snapshot(&self) -> serde_json::Value {
+        snapshot::to_value(&self.body)
+    }
+
+    fn restore(&mut self, snapshot: &serde_json::Value) -> Result<(), EnvError> {
+        self.body = snapshot::parse("CartPole", snapshot)?;
+        Ok(())
+    }
+
+    fn render(&self) -> Option<Frame> {
+        let [x, _, angle, _] = self.body.state;
+        render::cartpole(x, angle, MAX_X)
+    }
+}

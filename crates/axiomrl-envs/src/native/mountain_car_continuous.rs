@@ -1,0 +1,91 @@
+//! MountainCarContinuous-v0: the mountain car with a throttle instead of three gears.
+
+use super::mountain_car::{MAX_POSITION, MAX_SPEED, MIN_POSITION, observation_space};
+use crate::{BoxSpace, Env, EnvError, Frame, ObsMut, ObsRef, Rng, Space, Step, render, snapshot};
+use rand::RngExt;
+use serde::{Deserialize, Serialize};
+
+const GOAL: f64 = 0.45;
+const POWER: f32 = 0.0015;
+const GRAVITY: f64 = 0.0025;
+
+/// Reward −0.1·action² a step, and 100 for reaching the flag at `goal_velocity` or more.
+pub struct MountainCarContinuous {
+    observation: Space,
+    action: Space,
+    goal_velocity: f64,
+    body: Body,
+}
+
+/// Position and velocity.
+#[derive(Clone, Default, Serialize, Deserialize)]
+struct Body {
+    state: [f64; 2],
+    /// Whether the state is in single precision already; see [`MountainCarContinuous::step`].
+    #[serde(default)]
+    single_precision: bool,
+}
+
+impl MountainCarContinuous {
+    pub fn new(goal_velocity: f64) -> Self {
+        Self {
+            observation: observation_space(),
+            action: Space::Box(BoxSpace::uniform(1, -1.0, 1.0)),
+            goal_velocity,
+            body: Body::default(),
+        }
+    }
+}
+
+impl Env for MountainCarContinuous {
+    fn observation_space(&self) -> &Space {
+        &self.observation
+    }
+
+    fn action_space(&self) -> &Space {
+        &self.action
+    }
+
+    fn reset(&mut self, rng: &mut Rng) {
+        self.body = Body { state: [rng.random_range(-0.6..-0.4), 0.0], single_precision: false };
+    }
+
+    /// Gymnasium draws the first state in double precision and keeps every later one in single precision, so each sum
+    /// after the first step is rounded. Following it decides on which step a car that only just makes it arrives.
+    fn step(&mut self, action: &[f32], _rng: &mut Rng) -> Step {
+        let single = self.body.single_precision;
+        let round = |v: f64| if single { f64::from(v as f32) } else { v };
+        let (min_position, max_position, max_speed) = (round(MIN_POSITION), round(MAX_POSITION), round(MAX_SPEED));
+
+        let [position, velocity] = self.body.state;
+        let slope = (GRAVITY * round(3.0 * position).cos()) as f32;
+        let push = f64::from(action[0].clamp(-1.0, 1.0) * POWER - slope);
+        let mut velocity = round(velocity + push).clamp(-max_speed, max_speed);
+        let position = round(position + velocity).clamp(min_position, max_position);
+        if position == min_position && velocity < 0.0 {
+            velocity = 0.0;
+        }
+
+        let terminated = position >= round(GOAL) && velocity >= round(self.goal_velocity);
+        let effort = f64::from(action[0]).powi(2) * 0.1;
+        self.body = Body { state: [position, velocity].map(|v| f64::from(v as f32)), single_precision: true };
+        Step { reward: if terminated { 100.0 } else { 0.0 } - effort, terminated, truncated: false }
+    }
+
+    fn observe(&self, mut out: ObsMut<'_>) {
+        out.copy_from(ObsRef::F32(&self.body.state.map(|v| v as f32)));
+    }
+
+    fn snapshot(&self) -> serde_json::Value {
+        snapshot::to_value(&self.body)
+    }
+
+    fn restore(&mut self, snapshot: &serde_json::Value) -> Result<(), EnvError> {
+        self.body = snapshot::parse("MountainCarContinuous", snapshot)?;
+        Ok(())
+    }
+
+    fn render(&self) -> Option<Frame> {
+        render::mountain_car(self.body.state[0], GOAL)
+    }
+}

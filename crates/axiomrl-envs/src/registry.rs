@@ -1,0 +1,269 @@
+//! Environments by name.
+
+use crate::kwargs::Kwargs;
+use crate::native::{
+    Acrobot, CartPole, Identity, IdentityMasked, MountainCar, MountainCarContinuous, Pendulum, Probe, ProbeKind,
+};
+use crate::rng::stream;
+use crate::wrappers::{FrameStack, Normalized, Normalizer, ObsMask, TimeLimit};
+use crate::{BoxSpace, Env, EnvError, Space, SyncVecEnv, VecEnv};
+use serde_json::{Map, Value};
+
+/// The option every environment takes.
+const MAX_EPISODE_STEPS: &str = "max_episode_steps";
+/// The longest time limit; also keeps step counts exact in every file format.
+const LONGEST_EPISODE: u64 = 1 << 40;
+
+/// What is known of a built-in environment.
+pub struct EnvInfo {
+    pub name: &'static str,
+    pub summary: &'static str,
+    /// Episodes are truncated after this many steps.
+    pub max_steps: Option<u64>,
+    /// The mean return from which the task counts as solved.
+    pub reward_threshold: Option<f64>,
+    /// Options of its own: name and meaning. Every environment takes `max_episode_steps` besides.
+    pub kwargs: &'static [(&'static str, &'static str)],
+    build: fn(&Kwargs<'_>) -> Result<Box<dyn Env>, EnvError>,
+}
+
+/// All built-in environments.
+pub fn list() -> &'static [EnvInfo] {
+    &ENVIRONMENTS
+}
+
+/// The description of `id`; the error suggests the nearest name.
+pub fn info(id: &str) -> Result<&'static EnvInfo, EnvError> {
+    list().iter().find(|info| info.name == id).ok_or_else(|| {
+        let similarity = |info: &EnvInfo| strsim::jaro_winkler(&info.name.to_lowercase(), &id.to_lowercase());
+        let nearest = list().iter().max_by(|a, b| similarity(a).total_cmp(&similarity(b)));
+        let hint = nearest.filter(|info| similarity(info) > 0.75);
+        let hint = hint.map_or(String::new(), |info| format!(" (did you mean `{}`?)", info.name));
+        EnvError::Unknown { name: id.into(), hint }
+    })
+}
+
+/// Builds one environment, with its time limit.
+pub fn make(id: &str, kwargs: &Map<String, Value>) -> Result<Box<dyn Env>, EnvError> {
+    let info = info(id)?;
+    let known: Vec<&str> = info.kwargs.iter().map(|(name, _)| *name).chain([MAX_EPISODE_STEPS]).collect();
+    let kwargs = Kwargs::new(info.name, kwargs, &known)?;
+    let env = (info.build)(&kwargs)?;
+    let limit = kwargs.whole(MAX_EPISODE_STEPS, info.max_steps.unwrap_or(0), 1..=LONGEST_EPISODE)?;
+    Ok(if limit > 0 { Box::new(TimeLimit::new(env, limit)) } else { env })
+}
+
+/// How to build a batch of environments.
+#[derive(Clone, Debug)]
+pub struct VecOptions<'a> {
+    pub num_envs: usize,
+    pub seed: u64,
+    /// Environment `i` draws from the stream `<stream>/<i>`: `env` for training, `eval` for evaluation.
+    pub stream: &'a str,
+    /// How many observations to stack; 1 for none.
+    pub frame_stack: usize,
+    pub normalize_observation: bool,
+    pub normalize_reward: bool,
+    /// Discount of the return whose scale rewards are divided by.
+    pub gamma: f64,
+}
+
+impl Default for VecOptions<'_> {
+    fn default() -> Self {
+        Self {
+            num_envs: 1,
+            seed: 0,
+            stream: "env",
+            frame_stack: 1,
+            normalize_observation: false,
+            normalize_reward: false,
+            gamma: 0.99,
+        }
+    }
+}
+
+/// Builds a batch of environments. Call [`VecEnv::reset`] before the first step.
+pub fn make_vec(id: &str, kwargs: &Map<String, Value>, options: &VecOptions<'_>) -> Result<Box<dyn VecEnv>, EnvError> {
+    // Whatever a wrapper finds wrong, the user knows the environment by the name they gave.
+    let named = |error: EnvError| match error {
+        EnvError::BadOption { problem, .. } => EnvError::BadOption { env: id.into(), problem },
+        other => other,
+    };
+    let build = || -> Result<Box<dyn Env>, EnvError> {
+        let env = make(id, kwargs)?;
+        Ok(if options.frame_stack == 1 { env } else { Box::new(FrameStack::new(env, options.frame_stack)?) })
+    };
+    let envs = (0..options.num_envs).map(|_| build()).collect::<Result<Vec<_>, _>>().map_err(named)?;
+    let rngs = (0..options.num_envs).map(|i| stream(options.seed, &format!("{}/{i}", options.stream))).collect();
+    let vec_env = Box::new(SyncVecEnv::new(envs, rngs).map_err(named)?);
+    if !options.normalize_observation && !options.normalize_reward {
+        return Ok(vec_env);
+    }
+    let width = vec_env.observation_space().width();
+    let normalizer = Normalizer::new(width, options.normalize_observation, options.normalize_reward, options.gamma);
+    Ok(Box::new(Normalized::new(vec_env, normalizer).map_err(named)?))
+}
+
+const CARTPOLE_KWARGS: &[(&str, &str)] =
+    &[("sutton_barto_reward", "true: reward 0 a step and -1 for the fall, instead of 1 a step")];
+const PENDULUM_KWARGS: &[(&str, &str)] = &[("g", "gravity, 10 by default")];
+const MOUNTAIN_CAR_KWARGS: &[(&str, &str)] = &[("goal_velocity", "least velocity at the flag, 0 by default")];
+
+fn cartpole(kwargs: &Kwargs<'_>) -> Result<CartPole, EnvError> {
+    Ok(CartPole::new(kwargs.flag("sutton_barto_reward", false)?))
+}
+
+fn pendulum(kwargs: &Kwargs<'_>) -> Result<Pendulum, EnvError> {
+    Ok(Pendulum::new(kwargs.number("g", 10.0)?))
+}
+
+/// An episode of one or two steps needs no clock.
+const fn probe(
+    name: &'static str,
+    summary: &'static str,
+    build: fn(&Kwargs<'_>) -> Result<Box<dyn Env>, EnvError>,
+) -> EnvInfo {
+    EnvInfo { name, summary, max_steps: None, reward_threshold: None, kwargs: &[], build }
+}
+
+static ENVIRONMENTS: [EnvInfo; 22] = [
+    EnvInfo {
+        name: "CartPole-v1",
+        summary: "Balance a pole on a cart by pushing left or right",
+        max_steps: Some(500),
+        reward_threshold: Some(475.0),
+        kwargs: CARTPOLE_KWARGS,
+        build: |kwargs| Ok(Box::new(cartpole(kwargs)?)),
+    },
+    EnvInfo {
+        name: "CartPoleNoVel-v1",
+        summary: "CartPole that shows positions but no velocities: needs memory",
+        max_steps: Some(500),
+        reward_threshold: Some(475.0),
+        kwargs: CARTPOLE_KWARGS,
+        build: |kwargs| Ok(Box::new(ObsMask::new(cartpole(kwargs)?, &[0, 2])?)),
+    },
+    EnvInfo {
+        name: "Pendulum-v1",
+        summary: "Swing a pendulum up and hold it there with a weak motor",
+        max_steps: Some(200),
+        reward_threshold: None,
+        kwargs: PENDULUM_KWARGS,
+        build: |kwargs| Ok(Box::new(pendulum(kwargs)?)),
+    },
+    EnvInfo {
+        name: "PendulumNoVel-v1",
+        summary: "Pendulum that shows the angle but not its speed: needs memory",
+        max_steps: Some(200),
+        reward_threshold: None,
+        kwargs: PENDULUM_KWARGS,
+        build: |kwargs| Ok(Box::new(ObsMask::new(pendulum(kwargs)?, &[0, 1])?)),
+    },
+    EnvInfo {
+        name: "Acrobot-v1",
+        summary: "Swing the tip of a two-link arm above a line",
+        max_steps: Some(500),
+        reward_threshold: Some(-100.0),
+        kwargs: &[],
+        build: |_| Ok(Box::new(Acrobot::new())),
+    },
+    EnvInfo {
+        name: "MountainCar-v0",
+        summary: "Rock a weak car up a hill, with three gears",
+        max_steps: Some(200),
+        reward_threshold: Some(-110.0),
+        kwargs: MOUNTAIN_CAR_KWARGS,
+        build: |kwargs| Ok(Box::new(MountainCar::new(kwargs.number("goal_velocity", 0.0)?))),
+    },
+    EnvInfo {
+        name: "MountainCarContinuous-v0",
+        summary: "Rock a weak car up a hill, with a throttle",
+        max_steps: Some(999),
+        reward_threshold: Some(90.0),
+        kwargs: MOUNTAIN_CAR_KWARGS,
+        build: |kwargs| Ok(Box::new(MountainCarContinuous::new(kwargs.number("goal_velocity", 0.0)?))),
+    },
+    EnvInfo {
+        name: "IdentityDiscrete-v0",
+        summary: "Repeat the observed choice",
+        max_steps: Some(100),
+        reward_threshold: Some(99.0),
+        kwargs: &[("n", "choices, 2 by default")],
+        build: |kwargs| {
+            let n = kwargs.whole("n", 2, 2..=1000)? as usize;
+            Ok(Box::new(Identity::new(Space::Discrete { n })))
+        },
+    },
+    EnvInfo {
+        name: "IdentityMultiDiscrete-v0",
+        summary: "Repeat several observed choices at once",
+        max_steps: Some(100),
+        reward_threshold: Some(99.0),
+        kwargs: &[("n", "choices of each part, 2 by default"), ("dim", "parts, 2 by default")],
+        build: |kwargs| {
+            let (n, dim) = (kwargs.whole("n", 2, 2..=1000)?, kwargs.whole("dim", 2, 1..=100)?);
+            Ok(Box::new(Identity::new(Space::MultiDiscrete { nvec: vec![n as usize; dim as usize] })))
+        },
+    },
+    EnvInfo {
+        name: "IdentityMultiBinary-v0",
+        summary: "Repeat the observed bits",
+        max_steps: Some(100),
+        reward_threshold: Some(99.0),
+        kwargs: &[("n", "bits, 2 by default")],
+        build: |kwargs| {
+            let n = kwargs.whole("n", 2, 1..=100)? as usize;
+            Ok(Box::new(Identity::new(Space::MultiBinary { n })))
+        },
+    },
+    EnvInfo {
+        name: "IdentityBox-v0",
+        summary: "Repeat the observed numbers",
+        max_steps: Some(100),
+        reward_threshold: Some(-1.0),
+        kwargs: &[("dim", "numbers, 1 by default")],
+        build: |kwargs| {
+            let dim = kwargs.whole("dim", 1, 1..=100)? as usize;
+            Ok(Box::new(Identity::new(Space::Box(BoxSpace::uniform(dim, -1.0, 1.0)))))
+        },
+    },
+    EnvInfo {
+        name: "IdentityMasked-v0",
+        summary: "Pick the allowed member of the observed pair: needs action masks",
+        max_steps: Some(100),
+        reward_threshold: Some(99.0),
+        kwargs: &[("n", "actions, an even number, 4 by default")],
+        build: |kwargs| match kwargs.whole("n", 4, 4..=1000)? {
+            n if n % 2 == 0 => Ok(Box::new(IdentityMasked::new(n as usize / 2))),
+            n => Err(kwargs.bad(format!("option `n` must be even, for actions come in pairs, not {n}"))),
+        },
+    },
+    probe("Probe1-v0", "Reward 1: are values learned?", |_| Ok(Box::new(Probe::new(ProbeKind::ConstantReward, false)))),
+    probe("Probe2-v0", "Reward = observation: do values depend on it?", |_| {
+        Ok(Box::new(Probe::new(ProbeKind::ObservedReward, false)))
+    }),
+    probe("Probe3-v0", "Reward one step later: is it discounted?", |_| {
+        Ok(Box::new(Probe::new(ProbeKind::DelayedReward, false)))
+    }),
+    probe("Probe4-v0", "One action is right: does the policy find it?", |_| {
+        Ok(Box::new(Probe::new(ProbeKind::ActionReward, false)))
+    }),
+    probe("Probe5-v0", "The right action is observed: does the policy look?", |_| {
+        Ok(Box::new(Probe::new(ProbeKind::ObservedActionReward, false)))
+    }),
+    probe("Probe1Continuous-v0", "Probe1 with a continuous action", |_| {
+        Ok(Box::new(Probe::new(ProbeKind::ConstantReward, true)))
+    }),
+    probe("Probe2Continuous-v0", "Probe2 with a continuous action", |_| {
+        Ok(Box::new(Probe::new(ProbeKind::ObservedReward, true)))
+    }),
+    probe("Probe3Continuous-v0", "Probe3 with a continuous action", |_| {
+        Ok(Box::new(Probe::new(ProbeKind::DelayedReward, true)))
+    }),
+    probe("Probe4Continuous-v0", "Probe4 with a continuous action, best at 0.5", |_| {
+        Ok(Box::new(Probe::new(ProbeKind::ActionReward, true)))
+    }),
+    probe("Probe5Continuous-v0", "Probe5 with a continuous action, best at half the observation", |_| {
+        Ok(Box::new(Probe::new(ProbeKind::ObservedActionReward, true)))
+    }),
+];

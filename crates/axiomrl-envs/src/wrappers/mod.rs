@@ -1,0 +1,13 @@
+//! Wrappers: each changes one thing about the environment inside it.
+
+mod frame_stack;
+mod normalize;
+mod obs_mask;
+mod running_stats;
+mod time_limit;
+
+pub use frame_stack::FrameStack;
+pub use normalize::{Normalized, Normalizer};
+pub use obs_mask::ObsMask;
+pub use running_stats::RunningStats;
+pub use time_limit::TimeLimit;

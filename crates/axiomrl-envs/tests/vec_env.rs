@@ -1,0 +1,185 @@
+//! Stepping many environments: auto-reset, ranges, masks, action mapping.
+
+mod common;
+
+use axiomrl_envs::rng::stream;
+use axiomrl_envs::{Env, EnvError, ObsMut, Rng, Space, Step, SyncVecEnv, VecEnv, VecOptions, make, make_vec};
+use common::{floats, kwargs, no_kwargs, random_actions, vec_env};
+use serde_json::{Value, json};
+
+#[test]
+fn an_ended_episode_leaves_its_last_observation_and_shows_the_next_first_one() {
+    // The same world stepped by hand, with the same generator, says what to expect.
+    let mut batch = vec_env("CartPole-v1", &VecOptions { seed: 5, ..VecOptions::default() });
+    let mut alone = make("CartPole-v1", &no_kwargs()).unwrap();
+    let mut rng = stream(5, "env/0");
+    let observed = |env: &dyn Env| {
+        let mut obs = [0.0; 4];
+        env.observe(ObsMut::F32(&mut obs));
+        obs
+    };
+    alone.reset(&mut rng);
+    let (mut length, mut ends) = (0, 0);
+    for _ in 0..200 {
+        batch.step(0..1, &[1.0]);
+        let step = alone.step(&[1.0], &mut rng);
+        length += 1;
+        let state = batch.state();
+        assert_eq!((state.terminated[0], state.truncated[0]), (step.terminated, step.truncated));
+        assert_eq!(state.reward[0], 1.0);
+        if step.terminated {
+            assert_eq!(floats(&state.final_obs), observed(&alone));
+            assert_eq!(state.episodes.len(), 1);
+            let end = state.episodes[0];
+            assert_eq!((end.env, end.episode_return, end.length), (0, f64::from(length), length as u64));
+            alone.reset(&mut rng);
+            (length, ends) = (0, ends + 1);
+        } else {
+            assert!(state.episodes.is_empty());
+        }
+        assert_eq!(floats(&state.obs), observed(&alone));
+    }
+    assert!(ends > 10, "always pushing right fails within some ten steps");
+}
+
+#[test]
+fn stepping_ranges_equals_stepping_all() {
+    for id in ["CartPole-v1", "Pendulum-v1", "IdentityMasked-v0", "Probe2Continuous-v0"] {
+        let options = VecOptions { num_envs: 5, seed: 3, ..VecOptions::default() };
+        let (mut whole, mut parts) = (vec_env(id, &options), vec_env(id, &options));
+        let mut rng = stream(1, "actions");
+        for _ in 0..250 {
+            let actions = random_actions(&*whole, &mut rng);
+            whole.step(0..5, &actions);
+            let mut episodes = Vec::new();
+            for range in [3..5, 0..1, 1..3] {
+                parts.step(range, &actions);
+                episodes.extend_from_slice(&parts.state().episodes);
+            }
+            episodes.sort_by_key(|end| end.env);
+            assert_eq!(episodes, whole.state().episodes, "{id}");
+            let mut joined = parts.state().clone();
+            joined.episodes = episodes;
+            assert_eq!(&joined, whole.state(), "{id}");
+        }
+    }
+}
+
+#[test]
+fn stepping_a_range_leaves_the_others_alone() {
+    let mut env = vec_env("Pendulum-v1", &VecOptions { num_envs: 3, ..VecOptions::default() });
+    let before = floats(&env.state().obs).to_vec();
+    env.step(1..2, &[0.5; 3]);
+    let after = floats(&env.state().obs);
+    assert_eq!(after[..3], before[..3]);
+    assert_ne!(after[3..6], before[3..6]);
+    assert_eq!(after[6..], before[6..]);
+}
+
+#[test]
+fn environments_of_a_batch_are_told_apart_by_their_streams() {
+    let env = vec_env("CartPole-v1", &VecOptions { num_envs: 2, ..VecOptions::default() });
+    let eval = vec_env("CartPole-v1", &VecOptions { num_envs: 2, stream: "eval", ..VecOptions::default() });
+    let (env, eval) = (floats(&env.state().obs), floats(&eval.state().obs));
+    assert_ne!(env[..4], env[4..]);
+    assert_ne!(env, eval);
+}
+
+/// Reports the action it was given as its reward, and ends as told by the number of the step.
+struct Echo {
+    space: Space,
+    action: Space,
+    time: u32,
+}
+
+impl Env for Echo {
+    fn observation_space(&self) -> &Space {
+        &self.space
+    }
+    fn action_space(&self) -> &Space {
+        &self.action
+    }
+    fn reset(&mut self, _: &mut Rng) {
+        self.time = 0;
+    }
+    fn step(&mut self, action: &[f32], _: &mut Rng) -> Step {
+        self.time += 1;
+        Step { reward: f64::from(action[0]), terminated: self.time == 2, truncated: self.time == 2 }
+    }
+    fn observe(&self, out: ObsMut<'_>) {
+        let ObsMut::F32(out) = out else { panic!("observations are floats") };
+        out[0] = self.time as f32;
+    }
+    fn snapshot(&self) -> Value {
+        self.time.into()
+    }
+    fn restore(&mut self, snapshot: &Value) -> Result<(), EnvError> {
+        self.time = snapshot.as_u64().unwrap() as u32;
+        Ok(())
+    }
+}
+
+fn echo(low: f32, high: f32) -> Result<SyncVecEnv, EnvError> {
+    let space = Space::Box(axiomrl_envs::BoxSpace::uniform(1, 0.0, 2.0));
+    let action = Space::Box(axiomrl_envs::BoxSpace::uniform(1, low, high));
+    SyncVecEnv::new(vec![Box::new(Echo { space, action, time: 0 })], vec![stream(0, "env/0")])
+}
+
+#[test]
+fn actions_are_clipped_and_mapped_to_the_box() {
+    let mut env = echo(-1.0, 5.0).unwrap();
+    env.reset();
+    for (given, executed) in [(-1.0, -1.0), (1.0, 5.0), (0.0, 2.0), (0.5, 3.5), (7.0, 5.0), (-1.5, -1.0)] {
+        env.step(0..1, &[given]);
+        assert_eq!(env.state().reward[0], executed);
+    }
+    assert!(echo(0.0, f32::INFINITY).is_err());
+}
+
+#[test]
+fn an_end_by_world_and_clock_at_once_is_the_worlds() {
+    let mut env = echo(-1.0, 1.0).unwrap();
+    env.reset();
+    env.step(0..1, &[0.0]);
+    assert!(!env.state().terminated[0]);
+    env.step(0..1, &[0.0]);
+    assert!(env.state().terminated[0] && !env.state().truncated[0]);
+    assert_eq!((floats(&env.state().final_obs)[0], floats(&env.state().obs)[0]), (2.0, 0.0));
+}
+
+#[test]
+fn masks_come_with_the_observation_and_with_the_final_one() {
+    let options = VecOptions { num_envs: 2, ..VecOptions::default() };
+    let mut env = make_vec("IdentityMasked-v0", &kwargs(json!({"n": 6, "max_episode_steps": 3})), &options).unwrap();
+    env.reset();
+    let mut ends = 0;
+    for _ in 0..60 {
+        let state = env.state();
+        assert_eq!(state.masks.len(), 12);
+        assert!(state.masks.chunks(2).all(|pair| pair[0] != pair[1]), "one of each pair is allowed");
+        // The allowed member of the observed pair earns 1, its masked partner −1.
+        let right: Vec<usize> = (0..2)
+            .map(|env| {
+                let pair = floats(&state.obs)[env] as usize;
+                2 * pair + usize::from(state.masks[6 * env + 2 * pair + 1])
+            })
+            .collect();
+        env.step(0..2, &[right[0] as f32, (right[1] ^ 1) as f32]);
+        let state = env.state();
+        assert_eq!(state.reward, [1.0, -1.0]);
+        if state.truncated[0] {
+            ends += 1;
+            assert!(state.final_masks.chunks(2).all(|pair| pair[0] != pair[1]));
+        }
+    }
+    assert_eq!(ends, 20);
+    assert!(vec_env("CartPole-v1", &options).state().masks.is_empty());
+}
+
+#[test]
+fn a_batch_needs_environments_and_generators() {
+    assert!(SyncVecEnv::new(vec![], vec![]).is_err());
+    assert!(SyncVecEnv::new(vec![make("CartPole-v1", &no_kwargs()).unwrap()], vec![]).is_err());
+    let mixed = vec![make("CartPole-v1", &no_kwargs()).unwrap(), make("Acrobot-v1", &no_kwargs()).unwrap()];
+    assert!(SyncVecEnv::new(mixed, vec![stream(0, "a"), stream(0, "b")]).is_err());
+}

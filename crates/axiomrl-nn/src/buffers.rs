@@ -1,0 +1,90 @@
+//! Recycled `f32` buffers, one pool per thread.
+//!
+//! An update needs the same buffer sizes again and again; taking them from a pool avoids the allocator, its page faults and
+//! zero-filling. A buffer's contents are whatever its last user left: every user overwrites before reading.
+
+use std::cell::RefCell;
+use std::ops::{Deref, DerefMut};
+
+/// More buffers than this are given back to the allocator.
+const KEPT: usize = 48;
+
+thread_local! {
+    static POOL: RefCell<Vec<Vec<f32>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A buffer of exactly `len` values with arbitrary (but initialised) contents.
+pub fn take(len: usize) -> Vec<f32> {
+    let recycled = POOL.with_borrow_mut(|pool| {
+        // An exact match needs no filling; training repeats its sizes, so it is the usual case.
+        let exact = pool.iter().rposition(|b| b.len() == len);
+        exact.or_else(|| pool.iter().rposition(|b| b.capacity() >= len)).map(|i| pool.swap_remove(i))
+    });
+    match recycled {
+        Some(mut buffer) => {
+            buffer.resize(len, 0.0);
+            buffer
+        }
+        None => vec![0.0; len],
+    }
+}
+
+/// Gives a buffer back to this thread's pool.
+pub fn give(buffer: Vec<f32>) {
+    if buffer.capacity() == 0 {
+        return;
+    }
+    POOL.with_borrow_mut(|pool| {
+        if pool.len() >= KEPT {
+            pool.swap_remove(0);
+        }
+        pool.push(buffer);
+    });
+}
+
+/// A buffer that returns to the pool when dropped.
+#[derive(Debug)]
+pub struct Pooled(Vec<f32>);
+
+impl Pooled {
+    pub fn new(len: usize) -> Self {
+        Self(take(len))
+    }
+}
+
+impl Deref for Pooled {
+    type Target = [f32];
+    fn deref(&self) -> &[f32] {
+        &self.0
+    }
+}
+
+impl DerefMut for Pooled {
+    fn deref_mut(&mut self) -> &mut [f32] {
+        &mut self.0
+    }
+}
+
+impl Drop for Pooled {
+    fn drop(&mut self) {
+        give(std::mem::take(&mut self.0));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_are_recycled_at_the_asked_length() {
+        let mut first = take(1000);
+        first.fill(7.0);
+        let address = first.as_ptr();
+        give(first);
+        let second = take(1000);
+        assert_eq!(second.as_ptr(), address);
+        give(second);
+        let shorter = take(10);
+        assert_eq!((shorter.len(), shorter.as_ptr()), (10, address));
+    }
+}

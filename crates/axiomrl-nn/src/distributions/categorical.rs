@@ -1,0 +1,89 @@
+//! One choice out of several, given by logits. An empty mask allows all; a
+//! forbidden choice has probability exactly 0 and receives no gradient.
+
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+
+fn allowed(mask: &[bool], choice: usize) -> bool {
+    mask.is_empty() || mask[choice]
+}
+
+/// The allowed logits with their positions.
+fn open<'a>(logits: &'a [f32], mask: &'a [bool]) -> impl Iterator<Item = (usize, f32)> + Clone + 'a {
+    logits.iter().copied().enumerate().filter(move |(i, _)| allowed(mask, *i))
+}
+
+/// ln Σ exp(logits) over the allowed choices, without overflow.
+fn log_sum(logits: &[f32], mask: &[bool]) -> f32 {
+    let largest = open(logits, mask).fold(f32::NEG_INFINITY, |m, (_, x)| m.max(x));
+    largest + open(logits, mask).map(|(_, x)| (x - largest).exp()).sum::<f32>().ln()
+}
+
+pub fn sample(logits: &[f32], mask: &[bool], rng: &mut ChaCha8Rng) -> usize {
+    let total = log_sum(logits, mask);
+    let mut left = rng.random::<f32>();
+    let mut last = 0;
+    for (i, x) in open(logits, mask) {
+        last = i;
+        left -= (x - total).exp();
+        if left < 0.0 {
+            break;
+        }
+    }
+    // Rounding may leave a crumb after the last choice; it belongs to that choice.
+    last
+}
+
+pub fn mode(logits: &[f32], mask: &[bool]) -> usize {
+    let mut best = (0, f32::NEG_INFINITY);
+    for (i, x) in open(logits, mask) {
+        if x > best.1 {
+            best = (i, x);
+        }
+    }
+    best.0
+}
+
+pub fn log_prob(logits: &[f32], mask: &[bool], choice: usize) -> f32 {
+    if !allowed(mask, choice) {
+        return f32::NEG_INFINITY;
+    }
+    logits[choice] - log_sum(logits, mask)
+}
+
+pub fn entropy(logits: &[f32], mask: &[bool]) -> f32 {
+    let total = log_sum(logits, mask);
+    -open(logits, mask).map(|(_, x)| (x - total).exp() * (x - total)).sum::<f32>()
+}
+
+pub fn kl(p: &[f32], q: &[f32], mask: &[bool]) -> f32 {
+    let (p_total, q_total) = (log_sum(p, mask), log_sum(q, mask));
+    open(p, mask).map(|(i, x)| (x - p_total).exp() * ((x - p_total) - (q[i] - q_total))).sum()
+}
+
+pub fn d_log_prob(logits: &[f32], mask: &[bool], choice: usize, k: f32, grad: &mut [f32]) {
+    let total = log_sum(logits, mask);
+    for (i, x) in open(logits, mask) {
+        grad[i] -= k * (x - total).exp();
+    }
+    if allowed(mask, choice) {
+        grad[choice] += k;
+    }
+}
+
+/// ∂H/∂xᵢ = −pᵢ (ln pᵢ + H).
+pub fn d_entropy(logits: &[f32], mask: &[bool], k: f32, grad: &mut [f32]) {
+    let total = log_sum(logits, mask);
+    let entropy = -open(logits, mask).map(|(_, x)| (x - total).exp() * (x - total)).sum::<f32>();
+    for (i, x) in open(logits, mask) {
+        grad[i] -= k * (x - total).exp() * (x - total + entropy);
+    }
+}
+
+/// ∂KL(p‖q)/∂qᵢ = softmax(q)ᵢ − softmax(p)ᵢ.
+pub fn d_kl(p: &[f32], q: &[f32], mask: &[bool], k: f32, grad: &mut [f32]) {
+    let (p_total, q_total) = (log_sum(p, mask), log_sum(q, mask));
+    for (i, x) in open(q, mask) {
+        grad[i] += k * ((x - q_total).exp() - (p[i] - p_total).exp());
+    }
+}

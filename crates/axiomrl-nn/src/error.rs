@@ -1,0 +1,38 @@
+//! What can go wrong when networks meet files.
+
+use thiserror::Error;
+
+/// Errors of this crate; each message says what to do.
+#[derive(Debug, Error, PartialEq)]
+pub enum NnError {
+    /// A file lacks a tensor the network needs.
+    #[error(
+        "tensor `{name}` is missing: the file belongs to another network; load it with the configuration it was saved with"
+    )]
+    MissingTensor {
+        /// Full name looked for.
+        name: String,
+    },
+    /// A file holds a tensor of another shape.
+    #[error(
+        "tensor `{name}` has shape {found:?} but this network needs {expected:?}: use the hidden sizes and spaces it was saved with"
+    )]
+    WrongShape {
+        /// Full name of the tensor.
+        name: String,
+        /// Shape this network needs.
+        expected: Vec<usize>,
+        /// Shape found in the file.
+        found: Vec<usize>,
+    },
+    /// Optimiser state of another size.
+    #[error(
+        "optimiser state has {found} values but the network has {expected} parameters: load it with the network it was saved with"
+    )]
+    WrongMomentLength {
+        /// Number of parameters.
+        expected: usize,
+        /// Number of values given.
+        found: usize,
+    },
+}

@@ -1,0 +1,182 @@
+//! Matrix products: small ones by tiles of our own, large ones by `gemm`, serially.
+//!
+//! The choice depends on the sizes alone, so a product always gives the same bits.
+
+use super::transpose::transpose;
+use super::vector::dot_rows;
+use crate::buffers::Pooled;
+
+/// The left factor of a product, `m` rows by `k`.
+#[derive(Clone, Copy)]
+pub enum Left<'a> {
+    /// Row-major `[m, k]`.
+    Rows(&'a [f32]),
+    /// Stored as `[k, m]`, used transposed.
+    Transposed(&'a [f32]),
+}
+
+impl Left<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Left::Rows(a) | Left::Transposed(a) => a.len(),
+        }
+    }
+}
+
+/// Results this narrow are computed as dot products: a tile would be mostly empty.
+const NARROW: usize = 2;
+
+/// `c = a·b` (or `c += a·b`), with `b` `[k, n]` and `c` `[m, n]` row-major.
+pub fn product(c: &mut [f32], m: usize, n: usize, k: usize, a: Left<'_>, b: &[f32], accumulate: bool) {
+    // The kernels below trust these lengths.
+    assert!(c.len() == m * n && a.len() == m * k && b.len() == k * n, "matrix sizes disagree");
+    if m == 0 || n == 0 {
+        return;
+    }
+    if k == 0 {
+        if !accumulate {
+            c.fill(0.0);
+        }
+        return;
+    }
+    // A small transposed result would only be flipped into another narrow one.
+    let worthwhile = matches!(a, Left::Rows(_)) || m > NARROW;
+    if n <= NARROW && k >= 8 && worthwhile {
+        return narrow(c, m, n, k, a, b, accumulate);
+    }
+    if fits_tiles(m, n, k) { tiled(c, m, n, k, a, b, accumulate) } else { general(c, m, n, k, a, b, accumulate) }
+}
+
+/// `c (+)= a·bᵀ` with `b` stored as `[n, k]`.
+pub fn product_transposed(c: &mut [f32], m: usize, n: usize, k: usize, a: &[f32], b: &[f32], accumulate: bool) {
+    let mut right = Pooled::new(n * k);
+    transpose(b, &mut right, n, k);
+    product(c, m, n, k, Left::Rows(a), &right, accumulate);
+}
+
+/// Tiles win while the right factor stays in the first-level cache (measured crossover).
+fn fits_tiles(m: usize, n: usize, k: usize) -> bool {
+    k * n <= 64 * 128 || m <= 8
+}
+
+/// One or two result columns.
+fn narrow(c: &mut [f32], m: usize, n: usize, k: usize, a: Left<'_>, b: &[f32], accumulate: bool) {
+    match a {
+        Left::Rows(a) => {
+            let mut columns = Pooled::new(n * k);
+            transpose(b, &mut columns, k, n);
+            dot_rows(a, &columns, k, c, accumulate);
+        }
+        // (aᵀ·b)ᵀ = bᵀ·a has long rows.
+        Left::Transposed(a) => {
+            let mut flipped = Pooled::new(n * m);
+            product(&mut flipped, n, m, k, Left::Transposed(b), a, false);
+            for (row, c) in c.chunks_exact_mut(n).enumerate() {
+                for (column, c) in c.iter_mut().enumerate() {
+                    let value = flipped[column * m + row];
+                    *c = if accumulate { *c + value } else { value };
+                }
+            }
+        }
+    }
+}
+
+fn tiled(c: &mut [f32], m: usize, n: usize, k: usize, a: Left<'_>, b: &[f32], accumulate: bool) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use super::dispatch::{SimdLevel, level};
+        use super::tiles;
+        match level() {
+            // SAFETY: `level` detected the features and `product` checked the lengths.
+            SimdLevel::Avx512 => return unsafe { tiles::avx512::product(c, m, n, k, a, b, accumulate) },
+            // SAFETY: as above.
+            SimdLevel::Avx2 => return unsafe { tiles::avx2::product(c, m, n, k, a, b, accumulate) },
+            SimdLevel::Portable => {}
+        }
+    }
+    general(c, m, n, k, a, b, accumulate)
+}
+
+/// Any size, by the `gemm` crate.
+fn general(c: &mut [f32], m: usize, n: usize, k: usize, a: Left<'_>, b: &[f32], accumulate: bool) {
+    let (a, a_column, a_row) = match a {
+        Left::Rows(a) => (a, 1, k as isize),
+        Left::Transposed(a) => (a, m as isize, 1),
+    };
+    // SAFETY: `product` checked that the slices hold m*n, m*k and k*n values, which the strides address exactly; `c` is
+    // borrowed mutably, so it overlaps neither factor.
+    unsafe {
+        gemm::gemm(
+            m,
+            n,
+            k,
+            c.as_mut_ptr(),
+            1,
+            n as isize,
+            accumulate,
+            a.as_ptr(),
+            a_column,
+            a_row,
+            b.as_ptr(),
+            1,
+            n as isize,
+            1.0f32,
+            1.0f32,
+            false,
+            false,
+            false,
+            gemm::Parallelism::None,
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wave(len: usize, step: f32) -> Vec<f32> {
+        (0..len).map(|i| (i as f32 * step).sin()).collect()
+    }
+
+    #[test]
+    fn products_match_a_plain_triple_loop() {
+        let sizes = [1usize, 2, 3, 7, 8, 16, 17, 31, 33, 64, 130];
+        for &m in &sizes {
+            for &n in &sizes {
+                for k in [1usize, 5, 64, 150] {
+                    check(m, n, k);
+                }
+            }
+        }
+    }
+
+    fn check(m: usize, n: usize, k: usize) {
+        let (a, b, start) = (wave(m * k, 0.37), wave(k * n, 0.23), wave(m * n, 0.11));
+        let mut a_stored_transposed = vec![0.0; m * k];
+        transpose(&a, &mut a_stored_transposed, m, k);
+        let mut b_stored_transposed = vec![0.0; n * k];
+        transpose(&b, &mut b_stored_transposed, k, n);
+        for accumulate in [false, true] {
+            let want: Vec<f64> = (0..m * n)
+                .map(|i| {
+                    let (r, c) = (i / n, i % n);
+                    let dot: f64 = (0..k).map(|p| f64::from(a[r * k + p]) * f64::from(b[p * n + c])).sum();
+                    dot + if accumulate { f64::from(start[i]) } else { 0.0 }
+                })
+                .collect();
+            for version in 0..5 {
+                let mut c = start.clone();
+                match version {
+                    0 => product(&mut c, m, n, k, Left::Rows(&a), &b, accumulate),
+                    1 => product(&mut c, m, n, k, Left::Transposed(&a_stored_transposed), &b, accumulate),
+                    2 => product_transposed(&mut c, m, n, k, &a, &b_stored_transposed, accumulate),
+                    3 => tiled(&mut c, m, n, k, Left::Rows(&a), &b, accumulate),
+                    _ => general(&mut c, m, n, k, Left::Transposed(&a_stored_transposed), &b, accumulate),
+                }
+                for (got, want) in c.iter().zip(&want) {
+                    assert!((f64::from(*got) - want).abs() < 2e-5, "{m}x{n}x{k} version {version}: {got} {want}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! Numeric kernels on plain slices. They know nothing of Burn and choose AVX-512, AVX2 or portable code at run time.
+
+pub mod activation;
+pub mod dispatch;
+pub mod dropout;
+pub mod layer_norm;
+pub mod math;
+pub mod matmul;
+pub mod transpose;
+pub mod vector;
+
+#[cfg(target_arch = "x86_64")]
+mod tiles;

@@ -1,0 +1,46 @@
+//! Neural networks on a CPU: whole-network operations on flat parameters, fused losses, distributions and optimisers.
+//!
+//! A network is a [`MlpSpec`] plus one flat parameter tensor `[members, parameters]` ([`Params`]). [`Mlp`] evaluates it,
+//! either on plain slices ([`Mlp::infer`]) or as **one** node of Burn's autodiff graph ([`Mlp::forward`]). A loss is one
+//! node too ([`fused_loss`]), so an update costs a handful of graph nodes however deep the network is.
+//!
+//! The arithmetic lives in `kernels` and `network`, on plain slices that know nothing of Burn. Work is split in two by its
+//! size alone, never by the number of threads, so results do not depend on the thread count.
+//!
+//! Training loops should run inside a rayon pool: handing work over from a thread outside the pool is slower.
+
+mod buffers;
+mod error;
+mod grads;
+mod init;
+mod kernels;
+mod loss;
+mod mlp;
+mod named;
+mod network;
+mod ops;
+mod params;
+mod sampling;
+mod spec;
+mod tensors;
+
+pub mod distributions;
+pub mod optim;
+
+pub use burn::tensor::Tensor;
+pub use distributions::{Distribution, LogStdBounds, tanh_gaussian_log_prob, tanh_gaussian_sample};
+pub use error::NnError;
+pub use grads::{Grad, gradients, try_gradients};
+pub use init::Init;
+pub use kernels::dispatch::{SimdLevel, limit_simd};
+pub use kernels::math;
+pub use loss::fused_loss;
+pub use mlp::Mlp;
+pub use named::{export_flat, import_flat};
+pub use optim::{
+    Adam, AdamConfig, Optimizer, OptimizerConfig, RmsProp, RmsPropConfig, Sgd, SgdConfig, clip_scale, global_norm,
+};
+pub use params::Params;
+pub use sampling::tanh_gaussian;
+pub use spec::{Activation, MlpSpec, TensorLayout};
+pub use tensors::{Values, leaf, leaf_vec, values};

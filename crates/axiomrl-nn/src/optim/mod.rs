@@ -1,0 +1,99 @@
+//! Optimisers on flat buffers: one pass over the parameters, in place.
+
+mod adam;
+mod norm;
+mod rmsprop;
+mod sgd;
+
+pub use adam::{Adam, AdamConfig};
+pub use norm::{clip_scale, global_norm};
+pub use rmsprop::{RmsProp, RmsPropConfig};
+pub use sgd::{Sgd, SgdConfig};
+
+use crate::error::NnError;
+use crate::params::Params;
+use serde::{Deserialize, Serialize};
+
+/// Which optimiser, with its settings; the learning rate comes with each step.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OptimizerConfig {
+    /// Adam, or AdamW with a weight decay.
+    Adam(AdamConfig),
+    /// RMSProp.
+    RmsProp(RmsPropConfig),
+    /// Stochastic gradient descent.
+    Sgd(SgdConfig),
+}
+
+/// Any of the optimisers.
+#[derive(Clone, Debug)]
+pub enum Optimizer {
+    /// See [`Adam`].
+    Adam(Adam),
+    /// See [`RmsProp`].
+    RmsProp(RmsProp),
+    /// See [`Sgd`].
+    Sgd(Sgd),
+}
+
+impl Optimizer {
+    /// An optimiser for `len` parameters.
+    pub fn new(config: &OptimizerConfig, len: usize) -> Self {
+        match *config {
+            OptimizerConfig::Adam(config) => Optimizer::Adam(Adam::new(len, config)),
+            OptimizerConfig::RmsProp(config) => Optimizer::RmsProp(RmsProp::new(len, config)),
+            OptimizerConfig::Sgd(config) => Optimizer::Sgd(Sgd::new(len, config)),
+        }
+    }
+
+    /// One update with `scale · grad`; gradient clipping (see [`clip_scale`]) needs no pass of its own.
+    pub fn step(&mut self, params: &mut Params, grad: &[f32], lr: f32, scale: f32) {
+        match self {
+            Optimizer::Adam(o) => o.step_scaled(params, grad, lr, scale),
+            Optimizer::RmsProp(o) => o.step_scaled(params, grad, lr, scale),
+            Optimizer::Sgd(o) => o.step_scaled(params, grad, lr, scale),
+        }
+    }
+
+    /// Updates done so far.
+    pub fn step_count(&self) -> u64 {
+        match self {
+            Optimizer::Adam(o) => o.step,
+            Optimizer::RmsProp(o) => o.step,
+            Optimizer::Sgd(o) => o.step,
+        }
+    }
+
+    /// Sets the number of updates done, when loading.
+    pub fn set_step_count(&mut self, step: u64) {
+        match self {
+            Optimizer::Adam(o) => o.step = step,
+            Optimizer::RmsProp(o) => o.step = step,
+            Optimizer::Sgd(o) => o.step = step,
+        }
+    }
+
+    /// The named state vectors, for files; all have the parameters' layout.
+    pub fn buffers(&self) -> Vec<(&'static str, &[f32])> {
+        match self {
+            Optimizer::Adam(o) => o.buffers(),
+            Optimizer::RmsProp(o) => o.buffers(),
+            Optimizer::Sgd(o) => o.buffers(),
+        }
+    }
+
+    /// As [`buffers`](Self::buffers), for loading.
+    pub fn buffers_mut(&mut self) -> Vec<(&'static str, &mut [f32])> {
+        match self {
+            Optimizer::Adam(o) => o.buffers_mut(),
+            Optimizer::RmsProp(o) => o.buffers_mut(),
+            Optimizer::Sgd(o) => o.buffers_mut(),
+        }
+    }
+}
+
+/// Moments of another size belong to another network.
+fn check_len(expected: usize, found: usize) -> Result<(), NnError> {
+    if expected == found { Ok(()) } else { Err(NnError::WrongMomentLength { expected, found }) }
+}

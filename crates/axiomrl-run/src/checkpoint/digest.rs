@@ -1,0 +1,106 @@
+//! SHA-256 of files, taken while they are written and again before they are read.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+/// What the manifest remembers of a file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct FileDigest {
+    pub sha256: String,
+    pub bytes: u64,
+}
+
+/// A writer that digests what passes through it.
+pub(super) struct DigestWriter<W> {
+    inner: W,
+    hash: Sha256,
+    bytes: u64,
+}
+
+impl<W: Write> DigestWriter<W> {
+    pub fn new(inner: W) -> Self {
+        Self { inner, hash: Sha256::new(), bytes: 0 }
+    }
+
+    pub fn finish(self) -> (W, FileDigest) {
+        (self.inner, FileDigest { sha256: hex(&self.hash.finalize()), bytes: self.bytes })
+    }
+}
+
+impl<W: Write> Write for DigestWriter<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.inner.write(bytes)?;
+        self.hash.update(&bytes[..written]);
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+pub(super) fn of_bytes(bytes: &[u8]) -> FileDigest {
+    FileDigest { sha256: hex(&Sha256::digest(bytes)), bytes: bytes.len() as u64 }
+}
+
+/// Reads a whole file in pieces: a replay store may be larger than the memory left.
+pub(super) fn of_file(path: &Path) -> io::Result<FileDigest> {
+    let mut file = File::open(path)?;
+    let mut hash = Sha256::new();
+    let mut bytes = 0;
+    let mut piece = vec![0; 1 << 20];
+    loop {
+        match file.read(&mut piece) {
+            Ok(0) => return Ok(FileDigest { sha256: hex(&hash.finalize()), bytes }),
+            Ok(n) => {
+                hash.update(&piece[..n]);
+                bytes += n as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Why a file found is not the file written, if it is not.
+pub(super) fn difference(expected: &FileDigest, found: &FileDigest) -> Option<String> {
+    if found.bytes < expected.bytes {
+        Some(format!("truncated: expected {} bytes, found {}", expected.bytes, found.bytes))
+    } else if found.bytes > expected.bytes {
+        Some(format!("too long: expected {} bytes, found {}", expected.bytes, found.bytes))
+    } else if found.sha256 != expected.sha256 {
+        Some("sha256 differs".to_owned())
+    } else {
+        None
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_three_ways_agree_with_the_published_value() {
+        // The FIPS 180 example for "abc".
+        let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(of_bytes(b"abc"), FileDigest { sha256: expected.to_owned(), bytes: 3 });
+
+        let mut writer = DigestWriter::new(Vec::new());
+        writer.write_all(b"a").unwrap();
+        writer.write_all(b"bc").unwrap();
+        let (written, digest) = writer.finish();
+        assert_eq!((written.as_slice(), digest.sha256.as_str(), digest.bytes), (&b"abc"[..], expected, 3));
+
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), b"abc").unwrap();
+        assert_eq!(of_file(file.path()).unwrap(), of_bytes(b"abc"));
+    }
+}

@@ -1,0 +1,123 @@
+//! The one way to measure a policy, used while training, by `axiomrl eval` and from Python.
+
+use axiomrl_algos::{Agent, PolicyMemory, RunConfig};
+use axiomrl_envs::{EnvError, Normalizer, VecEnv, VecOptions, make_vec, rng::stream};
+use serde::Serialize;
+
+/// Environments that are evaluated together, in one batched forward pass.
+const TOGETHER: usize = 32;
+
+/// How to measure.
+#[derive(Clone, Debug)]
+pub struct EvalOptions {
+    pub episodes: usize,
+    /// Start states follow from it; the same seed gives the same episodes.
+    pub seed: u64,
+    pub deterministic: bool,
+}
+
+/// Returns and lengths of whole episodes, with raw rewards.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Evaluation {
+    pub returns: Vec<f64>,
+    pub lengths: Vec<u64>,
+}
+
+impl Evaluation {
+    pub fn mean_reward(&self) -> f64 {
+        mean(&self.returns)
+    }
+
+    /// Of the episodes measured, not of a population they stand for.
+    pub fn std_reward(&self) -> f64 {
+        let m = self.mean_reward();
+        (self.returns.iter().map(|r| (r - m).powi(2)).sum::<f64>() / self.returns.len().max(1) as f64).sqrt()
+    }
+
+    pub fn mean_length(&self) -> f64 {
+        mean(&self.lengths.iter().map(|&l| l as f64).collect::<Vec<_>>())
+    }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+/// The environments an agent is measured in: built as for training, with the statistics it was trained with, frozen.
+pub fn evaluation_env(
+    config: &RunConfig,
+    num_envs: usize,
+    seed: u64,
+    stream: &str,
+    normalizer: Option<&Normalizer>,
+) -> Result<Box<dyn VecEnv>, EnvError> {
+    let options = VecOptions {
+        num_envs,
+        seed,
+        stream,
+        frame_stack: config.frame_stack,
+        normalize_observation: config.normalize_observation,
+        // Only raw rewards are reported, so there is nothing to normalise.
+        normalize_reward: false,
+        gamma: 1.0,
+    };
+    let mut env = make_vec(&config.env_id, &config.env_kwargs, &options)?;
+    if let Some(statistics) = normalizer {
+        env.set_normalizer(Normalizer { frozen: true, ret: None, ..statistics.clone() });
+    }
+    Ok(env)
+}
+
+/// Plays `options.episodes` whole episodes.
+pub fn evaluate(
+    agent: &mut dyn Agent,
+    config: &RunConfig,
+    normalizer: Option<&Normalizer>,
+    options: &EvalOptions,
+) -> Result<Evaluation, EnvError> {
+    let mut result = Evaluation::default();
+    let mut group = 0;
+    while result.returns.len() < options.episodes {
+        let count = (options.episodes - result.returns.len()).min(TOGETHER);
+        let name = format!("eval/{group}");
+        let mut env = evaluation_env(config, count, options.seed, &name, normalizer)?;
+        play_once(agent, env.as_mut(), options, &name, &mut result);
+        group += 1;
+    }
+    Ok(result)
+}
+
+/// One episode of each environment; those that are done wait for the others.
+fn play_once(agent: &mut dyn Agent, env: &mut dyn VecEnv, options: &EvalOptions, name: &str, result: &mut Evaluation) {
+    let n = env.num_envs();
+    let mut rng = stream(options.seed, &format!("{name}/act"));
+    let mut memory = PolicyMemory { starts: vec![true; n], ..PolicyMemory::default() };
+    let mut actions = vec![0.0; n * env.action_space().width()];
+    let mut ended: Vec<Option<(f64, u64)>> = vec![None; n];
+    env.reset();
+    while ended.iter().any(Option::is_none) {
+        let state = env.state();
+        agent.predict(
+            state.obs.as_ref(),
+            &state.masks,
+            n,
+            options.deterministic,
+            &mut memory,
+            &mut rng,
+            &mut actions,
+        );
+        memory.starts.fill(false);
+        for i in 0..n {
+            if ended[i].is_none() {
+                env.step(i..i + 1, &actions);
+                if let Some(end) = env.state().episodes.first() {
+                    ended[i] = Some((end.episode_return, end.length));
+                }
+            }
+        }
+    }
+    for (episode_return, length) in ended.into_iter().flatten() {
+        result.returns.push(episode_return);
+        result.lengths.push(length);
+    }
+}

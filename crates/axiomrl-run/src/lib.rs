@@ -1,0 +1,16 @@
+//! Runs: what is kept of one on disk, and how it is shown while it goes on.
+//!
+//! A run is a folder ([`run_dir`]) with logs ([`loggers`]) and checkpoints ([`checkpoint`]). Whatever moment a run is
+//! killed at, its folder holds a complete checkpoint, and a resumed run leaves the logs of one that never stopped.
+
+pub mod checkpoint;
+pub mod clock;
+pub mod evaluate;
+pub mod files;
+pub mod loggers;
+pub mod metadata;
+pub mod progress;
+pub mod run_dir;
+pub mod session;
+pub mod train;
+pub mod yaml;
