@@ -103,6 +103,9 @@ pub trait Agent: Send {
         actions: &mut [f32],
     );
 
+    /// What the agent thinks each observation is worth if it acts by its deterministic policy from there on.
+    fn values(&mut self, obs: ObsRef<'_>, masks: &[bool], rows: usize, values: &mut [f32]);
+
     /// Gradient updates so far.
     fn updates(&self) -> u64;
 

@@ -5,6 +5,7 @@
 
 pub mod checkpoint;
 pub mod clock;
+pub mod configs;
 pub mod evaluate;
 pub mod files;
 pub mod loggers;

@@ -140,6 +140,11 @@ impl Trainer {
         self.run_dir.path()
     }
 
+    /// What is being run, with every default filled in.
+    pub fn config(&self) -> &RunConfig {
+        &self.config
+    }
+
     /// Runs to the end, or until something stops it.
     pub fn run(mut self) -> Result<Outcome, TrainError> {
         let outcome = self.run_rounds();

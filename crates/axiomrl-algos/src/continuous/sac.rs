@@ -356,6 +356,19 @@ impl ReplayLearner for SacLearner {
         }
     }
 
+    fn values(&mut self, obs: ObsRef<'_>, masks: &[bool], rows: usize, values: &mut [f32]) {
+        let mut actions = vec![0.0; rows * self.actions];
+        // The deterministic action draws nothing.
+        self.predict(obs, masks, rows, true, &mut axiomrl_core::stream(0, "unused"), &mut actions);
+        let s = &mut self.scratch;
+        join_columns(&self.encoder.encode(obs), &actions, rows, &mut s.joint);
+        self.critic.infer(&s.joint, rows, &mut s.q);
+        let (first, second) = s.q.split_at(rows);
+        for (value, (a, b)) in values.iter_mut().zip(first.iter().zip(second)) {
+            *value = a.min(*b);
+        }
+    }
+
     fn update(&mut self, mut update: Update<'_>) -> Result<(), Diverged> {
         self.compute_targets(&mut update);
         let obs = self.encoder.encode(update.batch.obs.as_ref());

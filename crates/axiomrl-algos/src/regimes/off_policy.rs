@@ -43,6 +43,8 @@ pub trait ReplayLearner: Send {
         actions: &mut [f32],
     );
 
+    fn values(&mut self, obs: ObsRef<'_>, masks: &[bool], rows: usize, values: &mut [f32]);
+
     fn update(&mut self, update: Update<'_>) -> Result<(), Diverged>;
 
     /// Environment steps `before + 1 ..= after` have been taken: the place for what is counted in steps.
@@ -218,6 +220,10 @@ impl<L: ReplayLearner> Agent for OffPolicy<L> {
         actions: &mut [f32],
     ) {
         self.learner.predict(obs, masks, rows, deterministic, rng, actions);
+    }
+
+    fn values(&mut self, obs: ObsRef<'_>, masks: &[bool], rows: usize, values: &mut [f32]) {
+        self.learner.values(obs, masks, rows, values);
     }
 
     fn updates(&self) -> u64 {

@@ -163,6 +163,10 @@ impl<L: RolloutLearner> Agent for OnPolicy<L> {
         self.learner.predict(obs, masks, rows, deterministic, rng, actions);
     }
 
+    fn values(&mut self, obs: ObsRef<'_>, _masks: &[bool], rows: usize, values: &mut [f32]) {
+        self.learner.values(obs, rows, values);
+    }
+
     fn updates(&self) -> u64 {
         self.updates
     }

@@ -275,6 +275,14 @@ impl ReplayLearner for DqnLearner {
         }
     }
 
+    fn values(&mut self, obs: ObsRef<'_>, masks: &[bool], rows: usize, values: &mut [f32]) {
+        self.online.infer(&self.encoder.encode(obs), rows, &mut self.q);
+        for (row, value) in values.iter_mut().enumerate() {
+            let q = &self.q[row * self.actions..(row + 1) * self.actions];
+            *value = q[argmax(q, self.mask(masks, row))];
+        }
+    }
+
     fn update(&mut self, update: Update<'_>) -> Result<(), Diverged> {
         self.compute_targets(&update);
         let batch = update.batch;

@@ -133,7 +133,7 @@ mod tests {
             let mut a: Vec<f32> = (-20..20).map(|i| i as f32 * 0.3).collect();
             let mut b = a.clone();
             activate(&mut a, activation);
-            bias_activation(&mut b, &vec![0.0; 40], activation);
+            bias_activation(&mut b, &[0.0; 40], activation);
             assert_eq!(a, b);
             let mut n = [f32::NAN];
             activate(&mut n, activation);

@@ -176,15 +176,15 @@ fn gradients_match_finite_differences() {
                 x[i] += by;
                 x
             };
-            for i in 0..head.len() {
+            for (i, got) in dh.iter().enumerate() {
                 let change = f(&moved(head, i, step), log_std) - f(&moved(head, i, -step), log_std);
                 let numeric = 1.0 + 0.5 * change / (2.0 * step);
-                assert!((numeric - dh[i]).abs() < 1e-3, "{family:?} function {which} head {i}: {numeric} {}", dh[i]);
+                assert!((numeric - got).abs() < 1e-3, "{family:?} function {which} head {i}: {numeric} {got}");
             }
-            for i in 0..log_std.len() {
+            for (i, got) in ds.iter().enumerate() {
                 let change = f(head, &moved(log_std, i, step)) - f(head, &moved(log_std, i, -step));
                 let numeric = 1.0 + 0.5 * change / (2.0 * step);
-                assert!((numeric - ds[i]).abs() < 1e-3, "{family:?} function {which} log_std {i}: {numeric} {}", ds[i]);
+                assert!((numeric - got).abs() < 1e-3, "{family:?} function {which} log_std {i}: {numeric} {got}");
             }
         }
     }

@@ -92,7 +92,7 @@ fn row_wise_gradient_and_kl() {
             policy.log_prob(&h, &action)
         };
         let numeric = 2.0 * (moved(1e-2) - moved(-1e-2)) / 2e-2;
-        assert!((numeric - grad[i]).abs() < 5e-3, "{i}: {numeric} {}", grad[i]);
+        assert!((numeric - grad[i]).abs() < 2e-3 * grad[i].abs().max(1.0), "{i}: {numeric} {}", grad[i]);
     }
     // KL as the mean log-ratio of samples.
     let other = [0.1, 0.2, 0.3, 0.0];

@@ -1,0 +1,162 @@
+//! The promise: however a run was stopped and taken up again, it ends with the bytes of one that never stopped.
+
+mod common;
+
+use common::{Ended, Workshop, assert_same, signal, wait_until};
+use std::path::Path;
+use std::time::Duration;
+
+/// One run file per algorithm: small, with several environments so that rounds are split, and with a checkpoint every
+/// few steps so that a kill can hit one.
+const DQN: &str = "\
+algo: dqn
+env_id: CartPole-v1
+seed: 3
+total_timesteps: 6000
+num_envs: 3
+eval_interval: 1000
+eval_episodes: 3
+checkpoint_interval: 200
+log_interval: 250
+keep_checkpoints: 1
+algo_kwargs: { hidden_sizes: [32, 32], batch_size: 32, learning_starts: 100, buffer_capacity: 1000 }
+";
+const PPO: &str = "\
+algo: ppo
+env_id: CartPole-v1
+seed: 3
+total_timesteps: 6000
+num_envs: 2
+eval_interval: 1000
+eval_episodes: 3
+checkpoint_interval: 190
+log_interval: 250
+normalize_observation: true
+normalize_reward: true
+algo_kwargs: { hidden_sizes: [32, 32], num_steps: 64, minibatch_size: 32, learning_rate: { linear: [1e-3, 0] } }
+";
+const SAC: &str = "\
+algo: sac
+env_id: Pendulum-v1
+seed: 3
+total_timesteps: 2500
+eval_interval: 500
+eval_episodes: 2
+checkpoint_interval: 100
+log_interval: 250
+algo_kwargs: { hidden_sizes: [32, 32], batch_size: 32, buffer_capacity: 1500 }
+";
+
+/// A run that nothing disturbs.
+fn undisturbed(shop: &Workshop, text: &str) {
+    shop.write("run.yaml", text);
+    shop.succeed(&["train", "run.yaml", "--run-dir", "whole", "--quiet", "--threads", "1"]);
+}
+
+/// Kills the run again and again, at moments that differ, and resumes it each time.
+fn killed_and_resumed(shop: &Workshop, threads: &str) {
+    let train = ["train", "run.yaml", "--run-dir", "killed", "--quiet", "--threads", threads];
+    let resume = ["resume", "killed", "--quiet", "--threads", threads];
+    let mut child = shop.start(&train);
+    let mut kills = 0;
+    assert!(wait_until(&mut child, || shop.path("killed/checkpoints/last").exists()), "it ended too soon to be killed");
+    for delay in [7, 61, 33, 101, 19, 83, 47] {
+        std::thread::sleep(Duration::from_millis(delay));
+        kills += usize::from(child.try_wait().unwrap().is_none());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        child = shop.start(&resume);
+    }
+    let ended = Ended::of(child);
+    assert_eq!(ended.code, 0, "{ended:?}");
+    assert!(kills >= 3, "only {kills} kills hit a living run: make it longer");
+}
+
+fn survives_kills(text: &str) {
+    let shop = Workshop::new();
+    undisturbed(&shop, text);
+    killed_and_resumed(&shop, "2");
+    assert_same("killed and resumed", &shop.path("killed"), &shop.path("whole"));
+}
+
+#[test]
+fn dqn_killed_and_resumed_learns_the_same_bytes() {
+    survives_kills(DQN);
+}
+
+#[test]
+fn ppo_killed_and_resumed_learns_the_same_bytes() {
+    survives_kills(PPO);
+}
+
+#[test]
+fn sac_killed_and_resumed_learns_the_same_bytes() {
+    survives_kills(SAC);
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    for (text, wide) in [(DQN, "dqn"), (PPO, "ppo"), (SAC, "sac")] {
+        let shop = Workshop::new();
+        // Wide enough that the work is shared between threads.
+        let text = text.replace("[32, 32]", "[128, 128]").replace("size: 32", "size: 128");
+        shop.write("run.yaml", &text);
+        let steps = if wide == "ppo" { "1500" } else { "400" };
+        for threads in ["1", "2", "3"] {
+            let args = ["train", "run.yaml", "--quiet", "--total-timesteps", steps];
+            shop.succeed(&[args.as_slice(), &["--threads", threads, "--run-dir", threads]].concat());
+        }
+        assert_same(&format!("{wide} at 2 threads"), &shop.path("2"), &shop.path("1"));
+        assert_same(&format!("{wide} at 3 threads"), &shop.path("3"), &shop.path("1"));
+    }
+}
+
+#[test]
+fn ctrl_c_saves_and_a_resume_completes_the_run() {
+    for (text, name) in [(DQN, "INT"), (PPO, "TERM"), (SAC, "INT")] {
+        let shop = Workshop::new();
+        undisturbed(&shop, text);
+        let mut child = shop.start(&["train", "run.yaml", "--run-dir", "stopped", "--quiet", "--json"]);
+        assert!(wait_until(&mut child, || has_rows(&shop.path("stopped/metrics.jsonl"))));
+        signal(&child, name);
+        let ended = Ended::of(child);
+        assert_eq!(ended.code, 130, "{ended:?}");
+        assert!(ended.stderr.contains("axiomrl resume stopped"), "{ended:?}");
+        let summary = ended.json_line();
+        assert_eq!(summary["stop_reason"], "interrupted");
+        assert!(summary["steps"].as_u64().unwrap() > 0);
+        let resumed = shop.succeed(&["resume", "stopped", "--json", "--quiet"]).json_line();
+        assert_eq!(resumed["stop_reason"], "finished");
+        assert_same("interrupted and resumed", &shop.path("stopped"), &shop.path("whole"));
+    }
+}
+
+fn has_rows(log: &Path) -> bool {
+    std::fs::metadata(log).is_ok_and(|found| found.len() > 0)
+}
+
+#[test]
+fn a_run_killed_before_its_first_checkpoint_can_be_resumed_too() {
+    let shop = Workshop::new();
+    let text = DQN.replace("checkpoint_interval: 200", "checkpoint_interval: 0");
+    undisturbed(&shop, &text);
+    let mut child = shop.start(&["train", "run.yaml", "--run-dir", "killed", "--quiet"]);
+    assert!(wait_until(&mut child, || has_rows(&shop.path("killed/metrics.jsonl"))));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    shop.succeed(&["resume", "killed", "--quiet"]);
+    assert_same("begun again", &shop.path("killed"), &shop.path("whole"));
+}
+
+#[test]
+fn a_finished_run_can_be_made_longer_and_resuming_it_as_it_is_changes_nothing() {
+    let shop = Workshop::new();
+    undisturbed(&shop, DQN);
+    shop.succeed(&["train", "run.yaml", "--run-dir", "again", "--quiet"]);
+    let done = shop.succeed(&["resume", "again", "--json", "--quiet"]).json_line();
+    assert_eq!(done["steps"], 6000);
+    assert!(done["eval_mean_reward"].is_number(), "{done}");
+    assert_same("resumed when finished", &shop.path("again"), &shop.path("whole"));
+    let longer = shop.succeed(&["resume", "again", "--total-timesteps", "6100", "--json", "--quiet"]).json_line();
+    assert_eq!(longer["steps"], 6100);
+}
