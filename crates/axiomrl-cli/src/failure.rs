@@ -93,7 +93,9 @@ impl From<CheckpointError> for Failure {
 
 impl From<RunDirError> for Failure {
     fn from(error: RunDirError) -> Self {
-        Self::bad_input(error)
+        // Only a resume looks for a run in a folder, and what it was given then is not ours.
+        let code = if matches!(error, RunDirError::NotARun { .. }) { BAD_CHECKPOINT } else { BAD_INPUT };
+        Self::new(code, error)
     }
 }
 

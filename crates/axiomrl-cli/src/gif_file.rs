@@ -26,9 +26,11 @@ pub fn encode(frames: &[Frame], fps: u16) -> Result<Vec<u8>, Failure> {
     encoder.set_repeat(Repeat::Infinite).map_err(failed)?;
     let mut nearest = HashMap::new();
     for frame in frames {
-        let pixels: Vec<u8> = colours(frame)
-            .map(|colour| *nearest.entry(colour).or_insert_with(|| nearest_index(&palette, colour)))
-            .collect();
+        let mut pixels = Vec::with_capacity(frame.rgb.len() / 3);
+        for (colour, length) in stretches(frame) {
+            let index = *nearest.entry(colour).or_insert_with(|| nearest_index(&palette, colour));
+            pixels.resize(pixels.len() + length, index);
+        }
         let mut frame = gif::Frame::from_indexed_pixels(width, height, pixels, None);
         // In hundredths of a second, the only unit the format has.
         frame.delay = (100 / fps.max(1)).max(1);
@@ -60,19 +62,20 @@ pub fn downscale(frame: &Frame, times: usize) -> Frame {
 
 /// Drawn scenes have few colours, which are kept as they are; where there are more, the nearest 256 are found.
 fn palette(frames: &[Frame]) -> Vec<Rgb> {
-    let distinct: BTreeSet<Rgb> = frames.iter().flat_map(colours).collect();
+    let distinct: BTreeSet<Rgb> = frames.iter().flat_map(stretches).map(|(colour, _)| colour).collect();
     if distinct.len() <= MOST_COLOURS {
         return distinct.into_iter().collect();
     }
     let every = distinct.len().div_ceil(MOST_SAMPLES);
     let samples: Vec<Rgb> = distinct.into_iter().step_by(every).collect();
     let (width, pixels) = (samples.len() as u16, samples.as_flattened());
-    let quantised = gif::Frame::from_rgb_speed(width, 1, pixels, 10).palette.unwrap_or_default();
+    let quantised = gif::Frame::from_rgb_speed(width, 1, pixels, 1).palette.unwrap_or_default();
     quantised.as_chunks::<3>().0.to_vec()
 }
 
-fn colours(frame: &Frame) -> impl Iterator<Item = Rgb> {
-    frame.rgb.as_chunks::<3>().0.iter().copied()
+/// Neighbours of one colour, and how many: drawn scenes are mostly background, and looking up each pixel takes long.
+fn stretches(frame: &Frame) -> impl Iterator<Item = (Rgb, usize)> {
+    frame.rgb.as_chunks::<3>().0.chunk_by(|a, b| a == b).map(|same| (same[0], same.len()))
 }
 
 fn nearest_index(palette: &[Rgb], colour: Rgb) -> u8 {
@@ -111,8 +114,10 @@ mod tests {
         let frames = [frame(64, 64, |i| [(i % 64 * 4) as u8, (i / 64 * 4) as u8, 128])];
         let palette = palette(&frames);
         assert!(palette.len() <= MOST_COLOURS);
-        let worst = colours(&frames[0])
-            .map(|c| (0..3).map(|i| palette[usize::from(nearest_index(&palette, c))][i].abs_diff(c[i])).max().unwrap())
+        let worst = stretches(&frames[0])
+            .map(|(c, _)| {
+                (0..3).map(|i| palette[usize::from(nearest_index(&palette, c))][i].abs_diff(c[i])).max().unwrap()
+            })
             .max();
         assert!(worst.unwrap() <= 40, "{worst:?}");
     }

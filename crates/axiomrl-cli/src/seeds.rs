@@ -134,6 +134,7 @@ fn conclude(plan: &Plan, ended: Vec<Ended>) -> Result<(), Failure> {
     let Some(first) = failures.iter().map(|(_, failure)| failure.code).find(|code| *code != INTERRUPTED) else {
         return if interrupted { Err(summary::interrupted(&failures, missing)) } else { Ok(()) };
     };
-    let words: Vec<String> = failures.iter().map(|(seed, failure)| format!("seed {seed}: {}", failure.message)).collect();
+    let words: Vec<String> =
+        failures.iter().map(|(seed, failure)| format!("seed {seed}: {}", failure.message)).collect();
     Err(Failure::new(first, words.join("\n")))
 }

@@ -113,10 +113,17 @@ fn a_second_process_is_kept_out() {
 }
 
 #[test]
-fn a_reward_that_is_no_number_stops_the_run_and_keeps_the_last_good_checkpoint() {
+fn a_loss_that_is_no_number_stops_the_run_and_keeps_the_last_good_checkpoint() {
     let shop = Workshop::new();
-    // Gravity beyond what single precision holds: the first reward is infinite.
-    let set = ["--set", "env_kwargs.g=1e300", "--set", "num_envs=1"];
-    let train = ["train", "ppo/pendulum", "--run-dir", "run", "--quiet"];
-    shop.refused(&[train.as_slice(), &set].concat(), 4, &["reward", "at step", "last good checkpoint is kept"]);
+    // Twelve linear layers and steps of size 1: the second update is beyond single precision.
+    let layers = ["64"; 12].join(", ");
+    let settings = format!("learning_rate: 1.0, activation: identity, learning_starts: 150, hidden_sizes: [{layers}]");
+    let text = SMALL.replace("algo: dqn", "algo: sac").replace("CartPole-v1", "Pendulum-v1");
+    let text = text.split_once("algo_kwargs").unwrap().0.to_owned() + &format!("algo_kwargs: {{ {settings} }}\n");
+    shop.write("run.yaml", &text);
+    let train = ["train", "run.yaml", "--run-dir", "run", "--quiet"];
+    shop.refused(&train, 4, &["loss became", "at update", "last good checkpoint is kept"]);
+    let metadata = fs::read_to_string(shop.path("run/metadata.json")).unwrap();
+    assert!(metadata.contains("\"status\": \"failed\""), "{metadata}");
+    shop.succeed(&["eval", "run", "--checkpoint", "last", "--episodes", "1"]);
 }

@@ -75,14 +75,19 @@ fn box_actions_are_in_the_units_of_the_environment() {
     assert_eq!(drawn.len(), 50);
     assert!(drawn.iter().all(|torque| torque.abs() <= 2.0));
     assert!(drawn.iter().any(|torque| torque.abs() > 1.0), "a torque reaches to 2: {drawn:?}");
-    assert_eq!(drawn, torques(predict(&shop, &["--stochastic", "--seed", "1"], &rows)), "the same seed, the same draws");
+    assert_eq!(
+        drawn,
+        torques(predict(&shop, &["--stochastic", "--seed", "1"], &rows)),
+        "the same seed, the same draws"
+    );
     assert_ne!(drawn, torques(predict(&shop, &[], &rows)));
 }
 
 #[test]
 fn eval_repeats_itself_and_other_seeds_differ() {
     let shop = trained(SAC);
-    let mean = |args: &[&str]| shop.succeed(&[&["eval", "run", "--json"], args].concat()).json_line()["mean_reward"].clone();
+    let mean =
+        |args: &[&str]| shop.succeed(&[&["eval", "run", "--json"], args].concat()).json_line()["mean_reward"].clone();
     assert_eq!(mean(&["--episodes", "3", "--seed", "4"]), mean(&["--episodes", "3", "--seed", "4"]));
     assert_ne!(mean(&["--episodes", "3", "--seed", "4"]), mean(&["--episodes", "3", "--seed", "5"]));
     assert_ne!(mean(&["--stochastic"]), mean(&[]));
@@ -112,7 +117,7 @@ fn what_has_no_picture_cannot_be_recorded() {
 fn config_shows_defaults_and_overrides_and_reads_back() {
     let shop = Workshop::new();
     let yaml = shop.succeed(&["config", "ppo/cartpole", "--set", "algo_kwargs.gamma=0.5", "--seed", "9"]).stdout;
-    for words in ["algo: ppo", "seed: 9", "gamma: 0.5", "max_grad_norm: 0.5"] {
+    for words in ["algo: ppo", "seed: 9", "gamma: 0.5\n", "gae_lambda: 0.8\n", "max_grad_norm: 0.5"] {
         assert!(yaml.contains(words), "{words}: {yaml}");
     }
     shop.write("resolved.yaml", &yaml);

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Ended, Workshop, assert_same, signal, wait_until};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// One run file per algorithm: small, with several environments so that rounds are split, and with a checkpoint every
 /// few steps so that a kill can hit one.
@@ -12,7 +12,7 @@ const DQN: &str = "\
 algo: dqn
 env_id: CartPole-v1
 seed: 3
-total_timesteps: 6000
+total_timesteps: 4000
 num_envs: 3
 eval_interval: 1000
 eval_episodes: 3
@@ -25,7 +25,7 @@ const PPO: &str = "\
 algo: ppo
 env_id: CartPole-v1
 seed: 3
-total_timesteps: 6000
+total_timesteps: 4000
 num_envs: 2
 eval_interval: 1000
 eval_episodes: 3
@@ -39,7 +39,7 @@ const SAC: &str = "\
 algo: sac
 env_id: Pendulum-v1
 seed: 3
-total_timesteps: 2500
+total_timesteps: 1600
 eval_interval: 500
 eval_episodes: 2
 checkpoint_interval: 100
@@ -47,35 +47,35 @@ log_interval: 250
 algo_kwargs: { hidden_sizes: [32, 32], batch_size: 32, buffer_capacity: 1500 }
 ";
 
-/// A run that nothing disturbs.
-fn undisturbed(shop: &Workshop, text: &str) {
+/// A run that nothing disturbs, and how long it took.
+fn undisturbed(shop: &Workshop, text: &str) -> Duration {
     shop.write("run.yaml", text);
+    let begun = Instant::now();
     shop.succeed(&["train", "run.yaml", "--run-dir", "whole", "--quiet", "--threads", "1"]);
+    begun.elapsed()
 }
 
-/// Kills the run again and again, at moments that differ, and resumes it each time.
-fn killed_and_resumed(shop: &Workshop, threads: &str) {
-    let train = ["train", "run.yaml", "--run-dir", "killed", "--quiet", "--threads", threads];
-    let resume = ["resume", "killed", "--quiet", "--threads", threads];
-    let mut child = shop.start(&train);
+/// Kills the run again and again, after different parts of the time it takes, and resumes it each time.
+fn killed_and_resumed(shop: &Workshop, whole: Duration) {
+    let mut child = shop.start(&["train", "run.yaml", "--run-dir", "killed", "--quiet", "--threads", "2"]);
     let mut kills = 0;
     assert!(wait_until(&mut child, || shop.path("killed/checkpoints/last").exists()), "it ended too soon to be killed");
-    for delay in [7, 61, 33, 101, 19, 83, 47] {
-        std::thread::sleep(Duration::from_millis(delay));
+    for part in [0.02, 0.17, 0.08, 0.25, 0.05, 0.21, 0.12] {
+        std::thread::sleep(whole.mul_f64(part));
         kills += usize::from(child.try_wait().unwrap().is_none());
         child.kill().unwrap();
         child.wait().unwrap();
-        child = shop.start(&resume);
+        child = shop.start(&["resume", "killed", "--quiet", "--threads", "2"]);
     }
     let ended = Ended::of(child);
     assert_eq!(ended.code, 0, "{ended:?}");
-    assert!(kills >= 3, "only {kills} kills hit a living run: make it longer");
+    assert!(kills >= 3, "only {kills} kills hit a living run");
 }
 
 fn survives_kills(text: &str) {
     let shop = Workshop::new();
-    undisturbed(&shop, text);
-    killed_and_resumed(&shop, "2");
+    let whole = undisturbed(&shop, text);
+    killed_and_resumed(&shop, whole);
     assert_same("killed and resumed", &shop.path("killed"), &shop.path("whole"));
 }
 
@@ -154,9 +154,9 @@ fn a_finished_run_can_be_made_longer_and_resuming_it_as_it_is_changes_nothing() 
     undisturbed(&shop, DQN);
     shop.succeed(&["train", "run.yaml", "--run-dir", "again", "--quiet"]);
     let done = shop.succeed(&["resume", "again", "--json", "--quiet"]).json_line();
-    assert_eq!(done["steps"], 6000);
+    assert_eq!(done["steps"], 4000);
     assert!(done["eval_mean_reward"].is_number(), "{done}");
     assert_same("resumed when finished", &shop.path("again"), &shop.path("whole"));
-    let longer = shop.succeed(&["resume", "again", "--total-timesteps", "6100", "--json", "--quiet"]).json_line();
-    assert_eq!(longer["steps"], 6100);
+    let longer = shop.succeed(&["resume", "again", "--total-timesteps", "4100", "--json", "--quiet"]).json_line();
+    assert_eq!(longer["steps"], 4100);
 }

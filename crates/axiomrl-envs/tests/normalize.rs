@@ -102,6 +102,9 @@ fn a_frozen_copy_scales_like_the_original_and_does_not_learn() {
     evaluation.set_normalizer(frozen.clone());
     evaluation.reset();
     evaluation.step(0..N, &[0.0; N]);
+    let mut rows = floats(&raw.state().obs).to_vec();
+    rows.chunks_mut(3).for_each(|row| frozen.scale_observation(row));
+    assert_eq!(rows, floats(&evaluation.state().obs), "single rows are scaled to the same bits");
     let stats = frozen.obs.unwrap();
     for (k, (ours, x)) in floats(&evaluation.state().obs).iter().zip(floats(&raw.state().obs)).enumerate() {
         let expected = (f64::from(*x) - stats.mean()[k % 3]) / (stats.variance(k % 3) + 1e-8).sqrt();

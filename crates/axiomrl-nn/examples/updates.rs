@@ -1,4 +1,4 @@
-//! Times the updates that matter, in microseconds: `cargo run --release -p axiomrl-nn --example updates`.
+//! Times the updates that matter, in microseconds: `cargo run --release -p axiomrl-nn --example updates [threads] [part]`.
 //!
 //! Runs inside a two-thread pool, as training does. Best of several rounds; compare figures of one run only.
 
@@ -182,8 +182,25 @@ fn gemm_peak() -> f64 {
         // SAFETY: all three matrices hold n*n values, which the strides address exactly.
         unsafe {
             gemm::gemm(
-                n, n, n, c.as_mut_ptr(), 1, stride, false, a.as_ptr(), 1, stride, b.as_ptr(), 1, stride, 0.0f32, 1.0f32,
-                false, false, false, gemm::Parallelism::None,
+                n,
+                n,
+                n,
+                c.as_mut_ptr(),
+                1,
+                stride,
+                false,
+                a.as_ptr(),
+                1,
+                stride,
+                b.as_ptr(),
+                1,
+                stride,
+                0.0f32,
+                1.0f32,
+                false,
+                false,
+                false,
+                gemm::Parallelism::None,
             );
         }
     };
@@ -199,14 +216,26 @@ fn gemm_peak() -> f64 {
 }
 
 fn main() {
-    let threads = std::env::args().nth(1).and_then(|t| t.parse().ok()).unwrap_or(2);
+    let mut arguments = std::env::args().skip(1);
+    let threads = arguments.next().and_then(|t| t.parse().ok()).unwrap_or(2);
+    // A second argument picks one part: inference, dqn, ppo or sac.
+    let only = arguments.next();
+    let wants = |name: &str| only.as_deref().is_none_or(|only| only == name);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a thread pool");
     pool.install(|| {
-        inference();
-        dqn();
-        ppo();
-        let peak = gemm_peak();
-        let (time, flops) = sac();
-        println!("{:<44} {:>10.1} GFLOP/s, {:.0} % of peak", "", flops / time / 1e3, 100.0 * flops / time / peak);
+        if wants("inference") {
+            inference();
+        }
+        if wants("dqn") {
+            dqn();
+        }
+        if wants("ppo") {
+            ppo();
+        }
+        if wants("sac") {
+            let peak = gemm_peak();
+            let (time, flops) = sac();
+            println!("{:<44} {:>10.1} GFLOP/s, {:.0} % of peak", "", flops / time / 1e3, 100.0 * flops / time / peak);
+        }
     });
 }

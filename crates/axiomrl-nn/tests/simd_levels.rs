@@ -1,6 +1,8 @@
 //! Every instruction set must give the same answers. A process of its own: the level is global.
 
-use axiomrl_nn::{Activation, Adam, AdamConfig, Init, Mlp, MlpSpec, SimdLevel, fused_loss, gradients, leaf, limit_simd};
+use axiomrl_nn::{
+    Activation, Adam, AdamConfig, Init, Mlp, MlpSpec, SimdLevel, fused_loss, gradients, leaf, limit_simd,
+};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 

@@ -21,7 +21,7 @@ include!(concat!(env!("OUT_DIR"), "/packaged_configs.rs"));
 /// Why a run file cannot be used. All of it is bad input: nothing has been done yet.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigsError {
-    #[error("there is no file {name}, and no packaged config of that name{hint}; `axiomrl configs` lists them")]
+    #[error("there is no file {name}, and no packaged config of that name; `axiomrl configs` lists them{hint}")]
     Unknown { name: String, hint: String },
     #[error("cannot read {}: {source}", .path.display())]
     Read { path: PathBuf, source: io::Error },
@@ -92,7 +92,8 @@ fn algorithm(text: &str, source_name: &str, assignments: &[String]) -> Result<&'
 
 /// The last `key=value` for this key, whole and its value.
 fn last_assignment(key: &str, assignments: &[String]) -> Option<(String, String)> {
-    let value = |text: &String| Some((text.clone(), text.split_once('=').filter(|(k, _)| k.trim() == key)?.1.trim().into()));
+    let value =
+        |text: &String| Some((text.clone(), text.split_once('=').filter(|(k, _)| k.trim() == key)?.1.trim().into()));
     assignments.iter().rev().find_map(value)
 }
 
@@ -186,6 +187,6 @@ mod tests {
         let text = "algo: ppo\nenv_id: CartPole-v1\ntotal_timesteps: 1\n";
         let config = read_text(text, "x.yaml", &["algo=dqn".into()]).unwrap();
         assert_eq!(config.algo, "dqn");
-        assert!(config.algo_kwargs.get("double_q").is_some());
+        assert!(config.algo_kwargs.0.get("double_q").is_some());
     }
 }

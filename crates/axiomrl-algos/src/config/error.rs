@@ -14,13 +14,12 @@ pub enum ConfigError {
 }
 
 fn place(source: &str, line: &u64, column: &u64, message: &str, snippet: &str, hint: &str) -> String {
-    let mut text = format!("{source}:{line}:{column}: {message}");
+    let mut text = format!("{source}:{line}:{column}: {message}{hint}");
     if !snippet.is_empty() {
-        let margin = line.to_string().len();
-        let _ = write!(text, "\n {:margin$} |\n {line} | {snippet}\n {:margin$} | {:>2$}", "", "", 0);
-        let _ = write!(text, "{}^", " ".repeat(usize::try_from(*column).unwrap_or(1).saturating_sub(1)));
+        let margin = " ".repeat(line.to_string().len());
+        let indent = " ".repeat(usize::try_from(*column).unwrap_or(1).saturating_sub(1));
+        let _ = write!(text, "\n {margin} |\n {line} | {snippet}\n {margin} | {indent}^");
     }
-    text.push_str(hint);
     text
 }
 
@@ -33,5 +32,29 @@ pub fn nearest(written: &str, known: &[&str]) -> String {
         Some((score, best)) if *score > 0.75 => format!("; did you mean `{best}`?"),
         _ if known.len() <= 40 => format!("; known: {}", known.join(", ")),
         _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mark_stands_under_the_mistake() {
+        let error = ConfigError::At {
+            source_name: "x.yaml".into(),
+            line: 12,
+            column: 3,
+            message: "unknown key `gama`".into(),
+            snippet: "  gama: 1".into(),
+            hint: "; did you mean `gamma`?".into(),
+        };
+        let expected = [
+            "x.yaml:12:3: unknown key `gama`; did you mean `gamma`?",
+            "    |",
+            " 12 |   gama: 1",
+            "    |   ^",
+        ];
+        assert_eq!(error.to_string(), expected.join("\n"));
     }
 }

@@ -43,9 +43,29 @@ where
     let settings: K = serde_json::from_value(overlay(preset, &written)).map_err(|e| whole(e.to_string()))?;
     settings.validate().map_err(|e| whole(e.to_string().trim().to_owned()))?;
     if let Some(map) = document.as_object_mut() {
-        map.insert("algo_kwargs".into(), serde_json::to_value(&settings).map_err(|e| whole(e.to_string()))?);
+        let mut resolved = serde_json::to_value(&settings).map_err(|e| whole(e.to_string()))?;
+        as_written(&mut resolved);
+        map.insert("algo_kwargs".into(), resolved);
     }
     serde_json::from_value(document).map_err(|e| whole(e.to_string()))
+}
+
+/// A single-precision setting widened to double shows digits nobody wrote (0.98 as 0.9800000190734863). The shortest
+/// text that means the same single-precision number is what was written, or as good.
+fn as_written(value: &mut Value) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(as_written),
+        Value::Object(map) => map.values_mut().for_each(as_written),
+        Value::Number(number) if number.is_f64() => {
+            let wide = number.as_f64().unwrap_or_default();
+            if f64::from(wide as f32) == wide
+                && let Ok(short) = (wide as f32).to_string().parse::<f64>()
+            {
+                *value = short.into();
+            }
+        }
+        _ => {}
+    }
 }
 
 /// `preset` with every key of `written` put over it.

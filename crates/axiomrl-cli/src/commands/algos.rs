@@ -22,6 +22,10 @@ impl Algos {
             rows.push(vec![entry.name.to_owned(), entry.summary.to_owned(), actions.join(", ")]);
             objects.push(json!({ "name": entry.name, "summary": entry.summary, "actions": actions }));
         }
-        if self.json { print_pretty(&Value::Array(objects)) } else { print(&table(&["name", "algorithm", "actions"], &rows)) }
+        if self.json {
+            print_pretty(&Value::Array(objects))
+        } else {
+            print(&table(&["name", "algorithm", "actions"], &rows))
+        }
     }
 }

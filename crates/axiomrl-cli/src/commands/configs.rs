@@ -29,6 +29,10 @@ impl Configs {
             }));
             rows.push(vec![packaged.name.to_owned(), config.env_id, grouped(steps), packaged.summary().to_owned()]);
         }
-        if self.json { print_pretty(&Value::Array(objects)) } else { print(&table(&["name", "environment", "steps", "summary"], &rows)) }
+        if self.json {
+            print_pretty(&Value::Array(objects))
+        } else {
+            print(&table(&["name", "environment", "steps", "summary"], &rows))
+        }
     }
 }

@@ -58,10 +58,15 @@ impl Doctor {
             ("simd", simd.to_owned()),
             ("threads", format!("{} (change with --threads; results stay the same)", pool::cores())),
             ("memory", memory.map_or("unknown".into(), |(total, free)| format!("{total} MiB, {free} MiB available"))),
-            ("output folder", match trouble {
-                None => format!("{folder} can be written to"),
-                Some(problem) => format!("{folder} cannot be written to: {problem}; choose another with --output-dir"),
-            }),
+            (
+                "output folder",
+                match trouble {
+                    None => format!("{folder} can be written to"),
+                    Some(problem) => {
+                        format!("{folder} cannot be written to: {problem}; choose another with --output-dir")
+                    }
+                },
+            ),
             ("packaged", format!("{} algorithms, {} environments, {} configs", counts.0, counts.1, counts.2)),
         ]))
     }

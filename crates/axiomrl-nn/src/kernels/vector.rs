@@ -6,8 +6,12 @@ use super::dispatch::simd;
 pub const LANES: usize = 16;
 
 /// Adds the lanes in a fixed tree.
-#[inline(always)]
-pub fn sum_lanes(mut lanes: [f32; LANES]) -> f32 {
+///
+/// Not inlined: seen together with the loop that fills the lanes, the tree made the compiler split wide vectors into pairs.
+/// Whole updates take the same time either way.
+#[inline(never)]
+fn sum_lanes(lanes: &[f32; LANES]) -> f32 {
+    let mut lanes = *lanes;
     let mut half = LANES / 2;
     while half > 0 {
         for i in 0..half {
@@ -32,7 +36,7 @@ pub fn reduce(a: &[f32], b: &[f32], f: impl Fn(f32, f32, f32) -> f32) -> f32 {
     for (lane, (a, b)) in lanes.iter_mut().zip(tail_a.iter().zip(tail_b)) {
         *lane = f(*lane, *a, *b);
     }
-    sum_lanes(lanes)
+    sum_lanes(&lanes)
 }
 
 simd! {

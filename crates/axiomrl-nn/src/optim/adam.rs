@@ -118,14 +118,23 @@ struct Update {
     keep: f32,
 }
 
+/// Moments below this are as good as zero. Left alone, those of a dead unit shrink into subnormal numbers, stay there by
+/// rounding, and slow down every later pass.
+const NEGLIGIBLE: f32 = 1e-30;
+
+#[inline(always)]
+fn flush(x: f32) -> f32 {
+    if x.abs() < NEGLIGIBLE { 0.0 } else { x }
+}
+
 simd! {
     fn adam_pass(params: &mut [f32], grad: &[f32], m: &mut [f32], v: &mut [f32], update: Update) {
         let Update { scale, beta1, beta2, rate, eps, keep } = update;
         for (((p, g), m), v) in params.iter_mut().zip(grad).zip(m).zip(v) {
             let g = scale * *g;
-            *m = beta1.mul_add(*m - g, g);
-            let squared = g * g;
-            *v = beta2.mul_add(*v - squared, squared);
+            *m = flush(beta1.mul_add(*m - g, g));
+            let squared = flush(g * g);
+            *v = flush(beta2.mul_add(*v - squared, squared));
             *p = keep * *p - rate * *m / (v.sqrt() + eps);
         }
     }

@@ -27,10 +27,18 @@ fn cases() -> Vec<Case> {
             mask: vec![true, false, true, true],
             ..plain(Distribution::Categorical { n: 4 }, &[0.5, 9.0, -0.3, 0.1], &[0.0, -3.0, 0.4, 0.2])
         },
-        plain(Distribution::MultiCategorical { nvec: vec![2, 3] }, &[0.1, 0.9, -1.0, 0.2, 0.4], &[0.0, 0.3, 1.0, -0.2, 0.1]),
+        plain(
+            Distribution::MultiCategorical { nvec: vec![2, 3] },
+            &[0.1, 0.9, -1.0, 0.2, 0.4],
+            &[0.0, 0.3, 1.0, -0.2, 0.1],
+        ),
         Case {
             mask: vec![true, true, true, false, true],
-            ..plain(Distribution::MultiCategorical { nvec: vec![2, 3] }, &[0.1, 0.9, -1.0, 0.2, 0.4], &[0.0, 0.3, 1.0, 0.0, 0.1])
+            ..plain(
+                Distribution::MultiCategorical { nvec: vec![2, 3] },
+                &[0.1, 0.9, -1.0, 0.2, 0.4],
+                &[0.0, 0.3, 1.0, 0.0, 0.1],
+            )
         },
         plain(Distribution::Bernoulli { n: 3 }, &[0.4, -2.0, 1.0], &[0.1, 0.5, -0.7]),
     ]
@@ -157,11 +165,10 @@ fn gradients_match_finite_differences() {
         let Case { family, head, other, log_std, other_log_std, mask } = &case;
         let mut action = vec![0.0; family.action_width()];
         family.sample(head, log_std, mask, &mut rng, &mut action);
-        let functions: [&dyn Fn(&[f32], &[f32]) -> f32; 3] = [
-            &|h, s| family.log_prob(h, s, mask, &action),
-            &|h, s| family.entropy(h, s, mask),
-            &|h, s| family.kl(other, other_log_std, h, s, mask),
-        ];
+        let functions: [&dyn Fn(&[f32], &[f32]) -> f32; 3] =
+            [&|h, s| family.log_prob(h, s, mask, &action), &|h, s| family.entropy(h, s, mask), &|h, s| {
+                family.kl(other, other_log_std, h, s, mask)
+            }];
         for (which, f) in functions.into_iter().enumerate() {
             // Start from something else than zero: the functions must add.
             let (mut dh, mut ds) = (vec![1.0; head.len()], vec![1.0; log_std.len()]);

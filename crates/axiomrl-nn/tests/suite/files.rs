@@ -37,8 +37,14 @@ fn names_and_layout_are_pytorchs() {
     let spec = MlpSpec::new(3, &[5], 2, Activation::Identity).with_layer_norm();
     let (file, _) = saved(&spec, 1, "actor");
     let names: Vec<&str> = file.keys().map(String::as_str).collect();
-    let wanted =
-        ["actor.0.bias", "actor.0.norm.bias", "actor.0.norm.weight", "actor.0.weight", "actor.1.bias", "actor.1.weight"];
+    let wanted = [
+        "actor.0.bias",
+        "actor.0.norm.bias",
+        "actor.0.norm.weight",
+        "actor.0.weight",
+        "actor.1.bias",
+        "actor.1.weight",
+    ];
     assert_eq!(names, wanted);
     assert_eq!(file["actor.0.weight"].0, [5, 3]);
     assert!(saved(&spec, 2, "").0.contains_key("1.0.norm.weight"));

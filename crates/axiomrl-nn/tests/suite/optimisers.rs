@@ -2,7 +2,8 @@
 
 use crate::reference::{assert_close, normal};
 use axiomrl_nn::{
-    Adam, AdamConfig, NnError, Optimizer, OptimizerConfig, Params, RmsProp, RmsPropConfig, Sgd, SgdConfig, Tensor, values,
+    Adam, AdamConfig, NnError, Optimizer, OptimizerConfig, Params, RmsProp, RmsPropConfig, Sgd, SgdConfig, Tensor,
+    values,
 };
 use burn::module::{Module, Param};
 use burn::optim::{AdamConfig as BurnAdam, AdamWConfig as BurnAdamW, GradientsParams};

@@ -14,9 +14,7 @@ fn train(threads: usize, members: usize, rows: usize, spec: &MlpSpec) -> Vec<u32
             let params = net.params.tracked();
             let x = leaf(&normal(rows * spec.inputs, step), [rows, spec.inputs]);
             let y = net.forward(x, params.clone(), Some(step));
-            let loss = fused_loss([y], |[y]| {
-                (y.iter().map(|y| 0.5 * y * y).sum(), [y.to_vec()])
-            });
+            let loss = fused_loss([y], |[y]| (y.iter().map(|y| 0.5 * y * y).sum(), [y.to_vec()]));
             let [grad] = gradients(loss, [&params]);
             drop(params);
             bits.extend(grad.iter().map(|g| g.to_bits()));

@@ -17,15 +17,21 @@ impl Trainer {
     /// Takes up the run that `path` (a run folder or one of its checkpoints) belongs to. A new `total_timesteps`
     /// makes it longer or shorter.
     pub fn resume(path: &Path, total_timesteps: Option<u64>, options: TrainOptions) -> Result<Self, TrainError> {
-        let folder = checkpoint::find(path)?;
+        let folder = match checkpoint::find(path) {
+            Err(CheckpointError::NotFound { .. }) if never_saved(path) => {
+                return Self::begin_again(path, total_timesteps, options);
+            }
+            found => found?,
+        };
+        let run_folder = folder.parent().and_then(Path::parent).unwrap_or(&folder);
+        let run_dir = RunDir::open(run_folder)?;
+        // Before anything is read: whoever holds the lock may be replacing it right now.
+        let lock = run_dir.lock()?;
         let saved = checkpoint::load(&folder)?;
         let mut config: RunConfig = serde_json::from_value(saved.config.clone()).map_err(|e| misfit("config", &e))?;
         if let Some(total) = total_timesteps {
             config.total_timesteps = total;
         }
-        let run_folder = folder.parent().and_then(Path::parent).unwrap_or(&folder);
-        let run_dir = RunDir::open(run_folder)?;
-        let lock = run_dir.lock()?;
 
         let mut env = training_env(&config).map_err(SessionError::from)?;
         let mut agent = build_agent(&config, env.as_ref())?;
@@ -50,6 +56,27 @@ impl Trainer {
         trainer.metadata.best = record.best.clone();
         trainer.metadata.progress.status = RunStatus::Running;
         trainer.record = record;
+        trainer.write_config()?;
+        trainer.write_metadata()?;
+        Ok(trainer)
+    }
+
+    /// Begins a run again in its own folder: it was killed before its first checkpoint, so nothing is lost.
+    fn begin_again(run: &Path, total_timesteps: Option<u64>, options: TrainOptions) -> Result<Self, TrainError> {
+        let run_dir = RunDir::open(run)?;
+        let lock = run_dir.lock()?;
+        let text = write_to(&run_dir.config(), fs::read_to_string(run_dir.config()))?;
+        let mut config: RunConfig = serde_saphyr::from_str(&text).map_err(|e| misfit("config.yaml", &e))?;
+        if let Some(total) = total_timesteps {
+            config.total_timesteps = total;
+        }
+        let mut env = training_env(&config).map_err(SessionError::from)?;
+        let agent = build_agent(&config, env.as_ref())?;
+        env.reset();
+        let metadata = Metadata::collect(config.total_timesteps);
+        let mut loggers = Loggers::open(&run_dir, &config.env_id, metadata.created_at_unix)?;
+        loggers.truncate_after(0)?;
+        let mut trainer = Self::assemble(config, options, run_dir, lock, env, agent, loggers, metadata);
         trainer.write_config()?;
         trainer.write_metadata()?;
         Ok(trainer)
@@ -126,6 +153,18 @@ impl Trainer {
         progress.elapsed_seconds = self.seconds_before + self.begun.elapsed().as_secs_f64();
         write_to(&self.run_dir.metadata(), self.metadata.write(&self.run_dir.metadata()))
     }
+}
+
+/// Whether `run` is the folder of a run that never reached a checkpoint. One that did says so in its metadata, even if
+/// the checkpoint has been lost since: such a run must not be begun again unasked.
+fn never_saved(run: &Path) -> bool {
+    let Ok(run_dir) = RunDir::open(run) else { return false };
+    let saved_steps = match Metadata::read(&run_dir.metadata()) {
+        Ok(metadata) => metadata.progress.timesteps,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => 0,
+        Err(_) => return false,
+    };
+    saved_steps == 0 && run_dir.config().is_file()
 }
 
 fn misfit(name: &str, error: &dyn std::fmt::Display) -> TrainError {
