@@ -7,8 +7,8 @@ use crate::{continuous, policy, value};
 use axiomrl_envs::Space;
 use garde::Validate;
 use schemars::{JsonSchema, schema_for};
-use serde::de::DeserializeOwned;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// Kinds of action spaces an algorithm can act in.
@@ -62,8 +62,7 @@ pub struct AlgoEntry {
 
 const DISCRETE: &[ActionKind] = &[ActionKind::Discrete];
 const BOX: &[ActionKind] = &[ActionKind::Box];
-const ANY: &[ActionKind] =
-    &[ActionKind::Discrete, ActionKind::MultiDiscrete, ActionKind::MultiBinary, ActionKind::Box];
+const ANY: &[ActionKind] = &[ActionKind::Discrete, ActionKind::MultiDiscrete, ActionKind::MultiBinary, ActionKind::Box];
 
 /// Every algorithm, in the order of the documentation.
 pub fn registry() -> &'static [AlgoEntry] {

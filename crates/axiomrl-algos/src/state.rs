@@ -49,9 +49,7 @@ impl StateIo<'_> {
                 to.model.insert(name.to_owned(), TensorData { shape, values: params.as_slice().to_vec() });
                 Ok(())
             }
-            StateIo::Load(from) | StateIo::LoadModel(from) => {
-                fill(name, from.model.get(name), params.make_mut())
-            }
+            StateIo::Load(from) | StateIo::LoadModel(from) => fill(name, from.model.get(name), params.make_mut()),
         }
     }
 
@@ -69,7 +67,7 @@ impl StateIo<'_> {
             }
             StateIo::Load(from) => {
                 let step = from.state.get(&step_key).and_then(serde_json::Value::as_u64);
-                optimizer.set_step_count(step.ok_or_else(|| StateError::Missing(step_key))?);
+                optimizer.set_step_count(step.ok_or(StateError::Missing(step_key))?);
                 for (part, values) in optimizer.buffers_mut() {
                     let key = format!("{name}.{part}");
                     fill(&key, from.optimizer.get(&key), values)?;

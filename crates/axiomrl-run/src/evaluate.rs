@@ -97,23 +97,11 @@ fn play_once(agent: &mut dyn Agent, env: &mut dyn VecEnv, options: &EvalOptions,
     env.reset();
     while ended.iter().any(Option::is_none) {
         let state = env.state();
-        agent.predict(
-            state.obs.as_ref(),
-            &state.masks,
-            n,
-            options.deterministic,
-            &mut memory,
-            &mut rng,
-            &mut actions,
-        );
+        agent.predict(state.obs.as_ref(), &state.masks, n, options.deterministic, &mut memory, &mut rng, &mut actions);
         memory.starts.fill(false);
-        for i in 0..n {
-            if ended[i].is_none() {
-                env.step(i..i + 1, &actions);
-                if let Some(end) = env.state().episodes.first() {
-                    ended[i] = Some((end.episode_return, end.length));
-                }
-            }
+        for (i, outcome) in ended.iter_mut().enumerate().filter(|(_, outcome)| outcome.is_none()) {
+            env.step(i..i + 1, &actions);
+            *outcome = env.state().episodes.first().map(|end| (end.episode_return, end.length));
         }
     }
     for (episode_return, length) in ended.into_iter().flatten() {

@@ -68,10 +68,10 @@ impl TrainedPolicy {
         agent.exchange(&mut StateIo::LoadModel(snapshot))?;
         let normalizer = match snapshot.state.get("normalizer") {
             Some(Value::Null) | None => None,
-            Some(saved) => Some(serde_json::from_value(saved.clone()).map_err(|e| StateError::Misfit {
-                name: "normalizer".to_owned(),
-                problem: e.to_string(),
-            })?),
+            Some(saved) => Some(
+                serde_json::from_value(saved.clone())
+                    .map_err(|e| StateError::Misfit { name: "normalizer".to_owned(), problem: e.to_string() })?,
+            ),
         };
         Ok(Self { config, agent, normalizer })
     }

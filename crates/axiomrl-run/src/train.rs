@@ -39,7 +39,9 @@ pub enum TrainError {
     Log(#[from] LogError),
     #[error(transparent)]
     Diverged(#[from] Diverged),
-    #[error("environment {env} gave the reward {reward} at step {step}; the last good checkpoint is kept. Mend the environment, or clip its rewards")]
+    #[error(
+        "environment {env} gave the reward {reward} at step {step}; the last good checkpoint is kept. Mend the environment, or clip its rewards"
+    )]
     BadReward { env: usize, reward: f32, step: u64 },
     #[error("cannot write {}: {source}; free some space or check the permissions, then `axiomrl resume`", .path.display())]
     Write { path: PathBuf, source: io::Error },
@@ -196,7 +198,7 @@ impl Trainer {
 
     /// The next step at which something is due.
     fn next_due(&self) -> u64 {
-        let after = |every: u64| if every == 0 { u64::MAX } else { (self.record.steps / every + 1) * every };
+        let after = |every: u64| self.record.steps.checked_div(every).map_or(u64::MAX, |done| (done + 1) * every);
         let config = &self.config;
         let periodic = after(config.log_interval).min(after(config.eval_every())).min(after(config.checkpoint_every()));
         periodic.min(config.total_timesteps)
@@ -223,8 +225,7 @@ impl Trainer {
     }
 
     fn evaluate(&mut self) -> Result<Evaluation, TrainError> {
-        let options =
-            EvalOptions { episodes: self.config.eval_episodes, seed: self.config.seed, deterministic: true };
+        let options = EvalOptions { episodes: self.config.eval_episodes, seed: self.config.seed, deterministic: true };
         let normalizer = self.env.normalizer().cloned();
         let result = evaluate(self.agent.as_mut(), &self.config, normalizer.as_ref(), &options);
         Ok(result.map_err(SessionError::from)?)

@@ -26,7 +26,8 @@ fn place(source: &str, line: &u64, column: &u64, message: &str, snippet: &str, h
 /// The candidates nearest to what was written, as the end of a message.
 pub fn nearest(written: &str, known: &[&str]) -> String {
     let lower = written.to_lowercase();
-    let mut scored: Vec<(f64, &str)> = known.iter().map(|k| (strsim::jaro_winkler(&lower, &k.to_lowercase()), *k)).collect();
+    let mut scored: Vec<(f64, &str)> =
+        known.iter().map(|k| (strsim::jaro_winkler(&lower, &k.to_lowercase()), *k)).collect();
     scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
     match scored.first() {
         Some((score, best)) if *score > 0.75 => format!("; did you mean `{best}`?"),
@@ -49,12 +50,8 @@ mod tests {
             snippet: "  gama: 1".into(),
             hint: "; did you mean `gamma`?".into(),
         };
-        let expected = [
-            "x.yaml:12:3: unknown key `gama`; did you mean `gamma`?",
-            "    |",
-            " 12 |   gama: 1",
-            "    |   ^",
-        ];
+        let expected =
+            ["x.yaml:12:3: unknown key `gama`; did you mean `gamma`?", "    |", " 12 |   gama: 1", "    |   ^"];
         assert_eq!(error.to_string(), expected.join("\n"));
     }
 }

@@ -1,7 +1,7 @@
 //! Reading a run file with exact places for every mistake.
 
-use super::error::{ConfigError, nearest};
 use super::RunConfig;
+use super::error::{ConfigError, nearest};
 use garde::Validate;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -23,12 +23,7 @@ pub fn algo_name(text: &str, source_name: &str) -> Result<String, ConfigError> {
 ///
 /// `preset` are the defaults that go with the algorithm's name. `assignments` are `key=value` overrides; they are
 /// applied after the file has been found sound by itself, so a mistake in them is not blamed on the file.
-pub fn read_run<K>(
-    text: &str,
-    source_name: &str,
-    preset: &K,
-    assignments: &[String],
-) -> Result<RunConfig, ConfigError>
+pub fn read_run<K>(text: &str, source_name: &str, preset: &K, assignments: &[String]) -> Result<RunConfig, ConfigError>
 where
     K: DeserializeOwned + Serialize + Default + Validate<Context = ()>,
 {
@@ -39,7 +34,8 @@ where
         check_assignment::<K>(&document, assignment)?;
     }
     let written = document.get("algo_kwargs").cloned().unwrap_or(Value::Null);
-    let whole = |message: String| ConfigError::Whole { source_name: source_name.to_owned(), message, hint: String::new() };
+    let whole =
+        |message: String| ConfigError::Whole { source_name: source_name.to_owned(), message, hint: String::new() };
     let settings: K = serde_json::from_value(overlay(preset, &written)).map_err(|e| whole(e.to_string()))?;
     settings.validate().map_err(|e| whole(e.to_string().trim().to_owned()))?;
     if let Some(map) = document.as_object_mut() {
@@ -93,7 +89,8 @@ where
 
 /// Applies one `a.b.c=value`, the value read as YAML.
 fn assign(document: &mut Value, assignment: &str) -> Result<(), ConfigError> {
-    let blame = |message: &str| ConfigError::Override { assignment: assignment.to_owned(), message: message.to_owned() };
+    let blame =
+        |message: &str| ConfigError::Override { assignment: assignment.to_owned(), message: message.to_owned() };
     let (path, text) = assignment.split_once('=').ok_or_else(|| blame("expected key=value"))?;
     let value: Value = serde_saphyr::from_str(text).map_err(|_| blame("the value is not valid YAML"))?;
     set_path(document, path.trim(), value).map_err(|m| blame(&m))
@@ -139,7 +136,9 @@ fn describe(error: &serde_saphyr::Error) -> (String, String) {
     match error {
         E::WithSnippet { error, .. } => describe(error),
         E::SerdeUnknownField { field, expected, .. } => (format!("unknown key `{field}`"), nearest(field, expected)),
-        E::SerdeUnknownVariant { variant, expected, .. } => (format!("unknown value `{variant}`"), nearest(variant, expected)),
+        E::SerdeUnknownVariant { variant, expected, .. } => {
+            (format!("unknown value `{variant}`"), nearest(variant, expected))
+        }
         E::SerdeMissingField { field, .. } => (format!("the key `{field}` is missing"), String::new()),
         E::SerdeInvalidType { unexpected, expected, .. } | E::SerdeInvalidValue { unexpected, expected, .. } => {
             (format!("{unexpected} where {expected} belongs"), String::new())

@@ -90,8 +90,7 @@ pub fn ppo_loss(
         report.value_loss += share * value_loss;
         gradient.value[row] = terms.value_weight * share * value_slope;
     }
-    report.loss =
-        report.policy_loss + terms.value_weight * report.value_loss - terms.entropy_weight * report.entropy;
+    report.loss = report.policy_loss + terms.value_weight * report.value_loss - terms.entropy_weight * report.entropy;
     (report, gradient)
 }
 

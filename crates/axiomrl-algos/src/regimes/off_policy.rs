@@ -107,7 +107,7 @@ impl<L: ReplayLearner> OffPolicy<L> {
             mask_width: setup.mask_width(),
             n_step: settings.n_step,
             gamma: settings.gamma,
-            prioritized: settings.priority.clone(),
+            prioritized: settings.priority,
         });
         Self {
             learner,

@@ -115,7 +115,14 @@ impl<L: RolloutLearner> Agent for OnPolicy<L> {
             &mut self.log_probs,
             &mut self.values,
         );
-        self.rollout.begin_row(self.rollout.filled, state.obs.as_ref(), &state.masks, actions, &self.log_probs, &self.values);
+        self.rollout.begin_row(
+            self.rollout.filled,
+            state.obs.as_ref(),
+            &state.masks,
+            actions,
+            &self.log_probs,
+            &self.values,
+        );
     }
 
     fn observe(&mut self, envs: Range<usize>, _actions: &[f32], state: &VecState) {

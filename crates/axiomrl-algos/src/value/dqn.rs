@@ -298,9 +298,9 @@ impl ReplayLearner for DqnLearner {
         let mut loss_value = 0.0;
         let loss = fused_loss([q], |[q]| {
             let mut gradient = vec![0.0; q.len()];
-            for row in 0..rows {
+            for (row, target) in targets.iter().enumerate() {
                 let at = row * actions + batch.action[row] as usize;
-                let error = q[at] - targets[row];
+                let error = q[at] - target;
                 let weight = batch.weight[row] / rows as f32;
                 loss_value += weight * huber(error, 1.0);
                 gradient[at] = weight * huber_grad(error, 1.0);

@@ -38,8 +38,8 @@ impl Trainer {
         let part = |name: &str| saved.snapshot.state.get(name).cloned().unwrap_or(Value::Null);
         env.restore(&part("env")).map_err(SessionError::from)?;
         agent.exchange(&mut StateIo::Load(&saved.snapshot)).map_err(SessionError::from)?;
-        let mut store = checkpoint::open_store(&saved)?
-            .ok_or_else(|| CheckpointError::NoStore { path: folder.clone() })?;
+        let mut store =
+            checkpoint::open_store(&saved)?.ok_or_else(|| CheckpointError::NoStore { path: folder.clone() })?;
         agent.read_store(&mut store).map_err(|e| misfit("store", &e))?;
 
         let metadata = write_to(&run_dir.metadata(), Metadata::read(&run_dir.metadata()))?;

@@ -32,7 +32,10 @@ const QUICK: &[(&str, &str)] = &[
 
 /// A run file for `entry` on `env`, with quick settings and then `extra` (`key=value`).
 pub fn config(entry: &AlgoEntry, env: &str, steps: u64, seed: u64, extra: &[&str]) -> RunConfig {
-    let text = format!("algo: {}\nenv_id: {env}\ntotal_timesteps: {steps}\nseed: {seed}\neval_interval: 0\ncheckpoint_interval: 0\n", entry.name);
+    let text = format!(
+        "algo: {}\nenv_id: {env}\ntotal_timesteps: {steps}\nseed: {seed}\neval_interval: 0\ncheckpoint_interval: 0\n",
+        entry.name
+    );
     let defaults = entry.read(&text, "test", &[]).unwrap().algo_kwargs.0;
     let mut assignments: Vec<String> = QUICK
         .iter()
