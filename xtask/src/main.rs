@@ -1,1 +1,48 @@
-fn main() {}
+//! The chores of the project: `cargo xtask <test|lint|learn|bench|docs>`, one file per command.
+
+mod bench;
+mod binary;
+mod docs;
+mod learn;
+mod scratch;
+mod shell;
+mod test;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Tests, learning runs, benchmarks and generated documentation
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Format, clippy, all tests, doc tests: what must pass before a change goes in
+    Test,
+    /// Format and clippy alone
+    Lint,
+    Learn(learn::Learn),
+    Bench(bench::Bench),
+    Docs(docs::Docs),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Cli::parse().command {
+        Command::Test => test::test(),
+        Command::Lint => test::lint(),
+        Command::Learn(command) => command.run(),
+        Command::Bench(command) => command.run(),
+        Command::Docs(command) => command.run(),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            error.downcast_ref::<shell::Failed>().map_or(ExitCode::FAILURE, |failed| ExitCode::from(failed.code))
+        }
+    }
+}

@@ -10,6 +10,7 @@ use schemars::{JsonSchema, schema_for};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use std::sync::LazyLock;
 
 /// Kinds of action spaces an algorithm can act in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,11 +52,12 @@ pub trait Algorithm: 'static {
 pub struct AlgoEntry {
     pub name: &'static str,
     pub summary: &'static str,
-    /// Source of the algorithm's file; its leading comment is the user's page.
+    /// Source of the algorithm's file, whose leading comment is the user's page; or that page itself.
     source: &'static str,
     pub actions: &'static [ActionKind],
     pub images: bool,
-    read: fn(&str, &str, &[String]) -> Result<RunConfig, ConfigError>,
+    read: Box<dyn Fn(&str, &str, &[String]) -> Result<RunConfig, ConfigError> + Send + Sync>,
+    defaults: Box<dyn Fn() -> Value + Send + Sync>,
     schema: fn() -> Value,
     build: fn(&Value, &Setup) -> Result<Box<dyn Agent>, BuildError>,
 }
@@ -66,27 +68,53 @@ const ANY: &[ActionKind] = &[ActionKind::Discrete, ActionKind::MultiDiscrete, Ac
 
 /// Every algorithm, in the order of the documentation.
 pub fn registry() -> &'static [AlgoEntry] {
-    const TABLE: &[AlgoEntry] = &[
-        entry::<value::Dqn>("dqn", "Deep Q-learning", include_str!("value/dqn.rs"), DISCRETE),
-        entry::<policy::Ppo>("ppo", "Proximal policy optimisation", include_str!("policy/ppo.rs"), ANY),
-        entry::<continuous::Sac>("sac", "Soft actor-critic", include_str!("continuous/sac.rs"), BOX),
-    ];
-    TABLE
+    static TABLE: LazyLock<Vec<AlgoEntry>> =
+        LazyLock::new(|| [value_based(), policy_gradient(), continuous_control()].into_iter().flatten().collect());
+    &TABLE
 }
 
-const fn entry<A: Algorithm>(
+fn value_based() -> Vec<AlgoEntry> {
+    let dqn = entry::<value::Dqn>("dqn", "Deep Q-learning", include_str!("value/dqn.rs"), DISCRETE);
+    let variants = value::presets::VARIANTS
+        .iter()
+        .map(|&(name, summary, page, defaults)| preset::<value::Dqn>(name, summary, page, DISCRETE, defaults));
+    std::iter::once(dqn).chain(variants).collect()
+}
+
+fn policy_gradient() -> Vec<AlgoEntry> {
+    vec![entry::<policy::Ppo>("ppo", "Proximal policy optimisation", include_str!("policy/ppo.rs"), ANY)]
+}
+
+fn continuous_control() -> Vec<AlgoEntry> {
+    vec![entry::<continuous::Sac>("sac", "Soft actor-critic", include_str!("continuous/sac.rs"), BOX)]
+}
+
+/// A row whose settings start from the algorithm's own defaults.
+fn entry<A: Algorithm>(
     name: &'static str,
     summary: &'static str,
-    source: &'static str,
+    page: &'static str,
     actions: &'static [ActionKind],
+) -> AlgoEntry {
+    preset::<A>(name, summary, page, actions, A::Config::default)
+}
+
+/// A row whose settings start from other defaults: a variant that is a matter of settings.
+fn preset<A: Algorithm>(
+    name: &'static str,
+    summary: &'static str,
+    page: &'static str,
+    actions: &'static [ActionKind],
+    defaults: fn() -> A::Config,
 ) -> AlgoEntry {
     AlgoEntry {
         name,
         summary,
-        source,
+        source: page,
         actions,
         images: false,
-        read: |text, source_name, assignments| read_run(text, source_name, &A::Config::default(), assignments),
+        read: Box::new(move |text, source_name, assignments| read_run(text, source_name, &defaults(), assignments)),
+        defaults: Box::new(move || serde_json::to_value(defaults()).unwrap_or_default()),
         schema: || schema_for!(RunConfig<A::Config>).to_value(),
         build: |settings, setup| {
             let config = serde_json::from_value(settings.clone()).map_err(|e| BuildError::Setting(e.to_string()))?;
@@ -96,6 +124,16 @@ const fn entry<A: Algorithm>(
 }
 
 impl AlgoEntry {
+    /// The same row for an algorithm that also takes image observations.
+    fn with_images(self) -> Self {
+        Self { images: true, ..self }
+    }
+
+    /// Settings that a run file of this name starts from.
+    pub fn defaults(&self) -> Value {
+        (self.defaults)()
+    }
+
     /// Reads a run file for this algorithm: all defaults filled in, every mistake placed.
     pub fn read(&self, text: &str, source_name: &str, assignments: &[String]) -> Result<RunConfig, ConfigError> {
         (self.read)(text, source_name, assignments)
@@ -110,8 +148,11 @@ impl AlgoEntry {
         (self.build)(settings, setup)
     }
 
-    /// The user's page: the comment at the top of the algorithm's file.
+    /// The user's page: the comment at the top of the algorithm's file, or a text of its own for a variant.
     pub fn page(&self) -> String {
+        if !self.source.starts_with("//!") {
+            return self.source.trim_end().to_owned();
+        }
         let lines = self.source.lines().take_while(|l| l.starts_with("//!"));
         lines.map(|l| l.trim_start_matches("//!").strip_prefix(' ').unwrap_or("")).collect::<Vec<_>>().join("\n")
     }

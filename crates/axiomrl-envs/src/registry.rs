@@ -2,7 +2,7 @@
 
 use crate::kwargs::Kwargs;
 use crate::native::{
-    Acrobot, CartPole, Identity, IdentityMasked, MountainCar, MountainCarContinuous, Pendulum, Probe, ProbeKind,
+    Acrobot, CartPole, Faulty, Identity, IdentityMasked, MountainCar, MountainCarContinuous, Pendulum, Probe, ProbeKind,
 };
 use crate::rng::stream;
 use crate::wrappers::{FrameStack, Normalized, Normalizer, ObsMask, TimeLimit};
@@ -117,6 +117,16 @@ fn pendulum(kwargs: &Kwargs<'_>) -> Result<Pendulum, EnvError> {
     Ok(Pendulum::new(kwargs.number("g", 10.0)?))
 }
 
+const FAULTY_KWARGS: &[(&str, &str)] = &[
+    ("nan_reward_at", "the step of its life that brings a NaN reward, never by default"),
+    ("nan_observation_at", "the step of its life that brings a NaN observation, never by default"),
+];
+
+fn faulty(kwargs: &Kwargs<'_>, continuous: bool) -> Result<Box<dyn Env>, EnvError> {
+    let step = |name| kwargs.whole(name, 0, 1..=LONGEST_EPISODE);
+    Ok(Box::new(Faulty::new(continuous, step("nan_reward_at")?, step("nan_observation_at")?)))
+}
+
 /// An episode of one or two steps needs no clock.
 const fn probe(
     name: &'static str,
@@ -126,7 +136,7 @@ const fn probe(
     EnvInfo { name, summary, max_steps: None, reward_threshold: None, kwargs: &[], build }
 }
 
-static ENVIRONMENTS: [EnvInfo; 22] = [
+static ENVIRONMENTS: [EnvInfo; 24] = [
     EnvInfo {
         name: "CartPole-v1",
         summary: "Balance a pole on a cart by pushing left or right",
@@ -266,4 +276,20 @@ static ENVIRONMENTS: [EnvInfo; 22] = [
     probe("Probe5Continuous-v0", "Probe5 with a continuous action, best at half the observation", |_| {
         Ok(Box::new(Probe::new(ProbeKind::ObservedActionReward, true)))
     }),
+    EnvInfo {
+        name: "Faulty-v0",
+        summary: "Brings a NaN when told to: tests what guards against it",
+        max_steps: None,
+        reward_threshold: None,
+        kwargs: FAULTY_KWARGS,
+        build: |kwargs| faulty(kwargs, false),
+    },
+    EnvInfo {
+        name: "FaultyContinuous-v0",
+        summary: "Faulty with a continuous action",
+        max_steps: None,
+        reward_threshold: None,
+        kwargs: FAULTY_KWARGS,
+        build: |kwargs| faulty(kwargs, true),
+    },
 ];

@@ -3,8 +3,9 @@
 //! Runs inside a two-thread pool, as training does. Best of several rounds; compare figures of one run only.
 
 use axiomrl_nn::{
-    Activation, Adam, AdamConfig, Distribution, Init, LogStdBounds, Mlp, MlpSpec, Tensor, clip_scale, fused_loss,
-    global_norm, gradients, leaf, tanh_gaussian, tanh_gaussian_sample,
+    Activation, Adam, AdamConfig, CellKind, ConvNet, ConvSpec, Distribution, Init, LogStdBounds, Mlp, MlpSpec,
+    Recurrent, RecurrentSpec, Tensor, clip_scale, fused_loss, global_norm, gradients, leaf, tanh_gaussian,
+    tanh_gaussian_sample,
 };
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -85,16 +86,15 @@ fn ppo() {
         let x = leaf(&obs, [rows, 4]);
         let outputs = [policy.forward(x.clone(), p.clone(), None), value.forward(x, v.clone(), None)];
         let loss = fused_loss(outputs, |[head, values]| {
-            let share = 1.0 / rows as f32;
+            let (share, mut kept) = (1.0 / rows as f32, [0.0; 4]);
             let (mut loss, mut dh, mut dv) = (0.0, vec![0.0; head.len()], vec![0.0; rows]);
             for row in 0..rows {
                 let (head, dh) = (&head[2 * row..2 * row + 2], &mut dh[2 * row..2 * row + 2]);
                 let action = [(row % 2) as f32];
-                let ratio = (family.log_prob(head, &[], &[], &action) + 0.7).exp();
-                loss -= share * ratio * advantage[row];
-                family.d_log_prob(head, &[], &[], &action, -share * ratio * advantage[row], dh, &mut []);
-                loss -= 0.01 * share * family.entropy(head, &[], &[]);
-                family.d_entropy(head, &[], &[], -0.01 * share, dh, &mut []);
+                let (log_prob, entropy) = family.log_prob_entropy(head, &[], &[], &action, &mut kept);
+                let gain = (log_prob + 0.7).exp() * advantage[row];
+                loss -= share * (gain + 0.01 * entropy);
+                family.d_log_prob_entropy(&[], &action, &kept, -share * gain, -0.01 * share, dh, &mut []);
                 let error = values[row] - returns[row];
                 loss += 0.25 * share * error * error;
                 dv[row] = 0.5 * share * error;
@@ -174,6 +174,48 @@ fn sac() -> (f64, f64) {
     (time, critic_work + actor_work)
 }
 
+/// A recurrent network forward and backward, inputs included; one step of it, as when acting.
+fn recurrence(kind: CellKind) {
+    let (steps, rows, inputs, hidden) = (16, 32, 64, 64);
+    let net = Recurrent::new(RecurrentSpec::new(kind, inputs, hidden), &mut ChaCha8Rng::seed_from_u64(1));
+    let (data, width) = (wave(steps * rows * inputs), net.spec.state_width());
+    let (resets, start) = (vec![false; steps * rows], vec![0.0; rows * width]);
+    let took = time(&format!("{kind:?} 64, batch 32, 16 steps, fwd + bwd"), 50, || {
+        let params = net.params.tracked();
+        let x = leaf(&data, [steps, rows, inputs]).require_grad();
+        let y = net.forward(x, params.clone(), &resets, leaf(&start, [rows, width]));
+        let loss = fused_loss([y], |[y]| (y.iter().sum(), [vec![1.0 / y.len() as f32; y.len()]]));
+        black_box(gradients(loss, [&params]));
+    });
+    let flops = 3.0 * net.spec.flops(steps * rows) as f64;
+    println!("{:<44} {:>10.1} GFLOP/s", "", flops / took / 1e3);
+    let (mut state, mut out) = (vec![0.0; width], Vec::new());
+    time(&format!("{kind:?} 64, batch 1, one step"), 5_000, || {
+        net.infer(black_box(&data[..inputs]), 1, 1, &[false], &mut state, &mut out);
+    });
+}
+
+/// Nature-CNN with its linear layer of 512, forward and backward, from bytes.
+fn nature() {
+    let rows = 32;
+    let net = ConvNet::new(ConvSpec::nature([84, 84, 4]), &Init::pytorch(), &mut ChaCha8Rng::seed_from_u64(1));
+    let head = MlpSpec::new(net.spec.features(), &[], 512, Activation::Relu);
+    let head = Mlp::new(head, 1, &Init::pytorch(), &mut ChaCha8Rng::seed_from_u64(2));
+    let frames: std::sync::Arc<[u8]> = (0..rows * 84 * 84 * 4).map(|i| (i * 31 % 256) as u8).collect();
+    let took = time("Nature-CNN, batch 32, fwd + bwd", 5, || {
+        let (encoder, linear) = (net.params.tracked(), head.params.tracked());
+        let features = net.forward_u8(frames.clone(), rows, encoder.clone());
+        let y = head.forward(features, linear.clone(), None);
+        let loss = fused_loss([y], |[y]| (y.iter().sum(), [vec![1.0 / y.len() as f32; y.len()]]));
+        black_box(gradients(loss, [&encoder, &linear]));
+    });
+    let first = 2.0 * (rows * 20 * 20 * 256 * 32) as f64;
+    let flops = 3.0 * (net.spec.flops(rows) + head.spec.flops(rows)) as f64 - first;
+    println!("{:<44} {:>10.1} GFLOP/s", "", flops / took / 1e3);
+    let (mut out, one) = (Vec::new(), &frames[..84 * 84 * 4]);
+    time("Nature-CNN encoder, batch 1, inference", 50, || net.infer_u8(black_box(one), 1, &mut out));
+}
+
 fn gemm_peak() -> f64 {
     let n = 256;
     let (a, b) = (wave(n * n), wave(n * n));
@@ -218,7 +260,7 @@ fn gemm_peak() -> f64 {
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let threads = arguments.next().and_then(|t| t.parse().ok()).unwrap_or(2);
-    // A second argument picks one part: inference, dqn, ppo or sac.
+    // A second argument picks one part: inference, dqn, ppo, recurrent, conv or sac.
     let only = arguments.next();
     let wants = |name: &str| only.as_deref().is_none_or(|only| only == name);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a thread pool");
@@ -231,6 +273,13 @@ fn main() {
         }
         if wants("ppo") {
             ppo();
+        }
+        if wants("recurrent") {
+            recurrence(CellKind::Lstm);
+            recurrence(CellKind::Gru);
+        }
+        if wants("conv") {
+            nature();
         }
         if wants("sac") {
             let peak = gemm_peak();

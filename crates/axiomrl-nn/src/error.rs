@@ -25,6 +25,20 @@ pub enum NnError {
         /// Shape found in the file.
         found: Vec<usize>,
     },
+    /// A convolution that does not fit its image.
+    #[error(
+        "convolution {layer} (kernel {kernel}) does not fit an image of {height}x{width}: use larger images or an encoder with fewer or smaller layers"
+    )]
+    KernelTooLarge {
+        /// Index of the layer.
+        layer: usize,
+        /// Side of its kernel.
+        kernel: usize,
+        /// Height of the image it gets.
+        height: usize,
+        /// Width of the image it gets.
+        width: usize,
+    },
     /// Optimiser state of another size.
     #[error(
         "optimiser state has {found} values but the network has {expected} parameters: load it with the network it was saved with"

@@ -1,6 +1,6 @@
 //! Initial parameters.
 
-use crate::spec::{Layer, MlpSpec};
+use crate::spec::{Activation, Layer, MlpSpec};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution as _, StandardNormal};
@@ -44,6 +44,13 @@ impl Init {
             }
         }
         values
+    }
+
+    /// One hidden layer with `inputs` inputs per output.
+    pub(crate) fn draw_hidden(&self, inputs: usize, outputs: usize, values: &mut Vec<f32>, rng: &mut ChaCha8Rng) {
+        // A network of one hidden layer and no more.
+        let layer = MlpSpec::new(inputs, &[outputs], 0, Activation::Relu).layer(0, 0);
+        self.draw_layer(&layer, values, rng);
     }
 
     fn draw_layer(&self, layer: &Layer, values: &mut Vec<f32>, rng: &mut ChaCha8Rng) {
@@ -105,7 +112,6 @@ fn orthogonal(rows: usize, columns: usize, rng: &mut ChaCha8Rng) -> Vec<f32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::Activation;
     use rand::SeedableRng;
 
     fn draw(spec: &MlpSpec, init: Init) -> Vec<f32> {

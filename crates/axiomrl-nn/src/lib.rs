@@ -10,6 +10,8 @@
 //! Training loops should run inside a rayon pool: handing work over from a thread outside the pool is slower.
 
 mod buffers;
+mod conv;
+mod encoder;
 mod error;
 mod grads;
 mod init;
@@ -18,16 +20,21 @@ mod loss;
 mod mlp;
 mod named;
 mod network;
+mod noisy;
 mod ops;
 mod params;
+mod recurrent;
 mod sampling;
+mod sequence;
 mod spec;
 mod tensors;
 
 pub mod distributions;
+pub mod losses;
 pub mod optim;
 
 pub use burn::tensor::Tensor;
+pub use conv::{ConvLayer, ConvNet, ConvSpec};
 pub use distributions::{Distribution, LogStdBounds, tanh_gaussian_log_prob, tanh_gaussian_sample};
 pub use error::NnError;
 pub use grads::{Grad, gradients, try_gradients};
@@ -37,10 +44,12 @@ pub use kernels::math;
 pub use loss::fused_loss;
 pub use mlp::Mlp;
 pub use named::{export_flat, import_flat};
+pub use noisy::{Noisy, sigma_gradient};
 pub use optim::{
     Adam, AdamConfig, Optimizer, OptimizerConfig, RmsProp, RmsPropConfig, Sgd, SgdConfig, clip_scale, global_norm,
 };
 pub use params::Params;
+pub use recurrent::{CellKind, Recurrent, RecurrentSpec};
 pub use sampling::tanh_gaussian;
 pub use spec::{Activation, MlpSpec, TensorLayout};
 pub use tensors::{Values, leaf, leaf_vec, values};

@@ -5,23 +5,11 @@
 
 use crate::error::NnError;
 use crate::kernels::transpose::transpose;
-use crate::spec::MlpSpec;
+use crate::spec::{MlpSpec, TensorLayout};
 
 /// Hands out every tensor of a flat vector `[members, parameters]`, weights as `[out, in]`.
 pub fn export_flat(spec: &MlpSpec, values: &[f32], prefix: &str, put: &mut dyn FnMut(String, Vec<usize>, Vec<f32>)) {
-    let per_member = spec.param_count();
-    assert_eq!(values.len() % per_member, 0, "the values do not have this network's layout");
-    let members = values.len() / per_member;
-    for (member, values) in values.chunks_exact(per_member).enumerate() {
-        for tensor in spec.layout() {
-            let len: usize = tensor.shape.iter().product();
-            let mut data = values[tensor.offset..tensor.offset + len].to_vec();
-            if tensor.transposed {
-                transpose(&values[tensor.offset..tensor.offset + len], &mut data, tensor.shape[1], tensor.shape[0]);
-            }
-            put(full_name(prefix, member, members, &tensor.name), tensor.shape, data);
-        }
-    }
+    export_layout(&spec.layout(), values, prefix, put);
 }
 
 /// Collects a flat vector from named tensors; the error names the first that is missing or has another shape.
@@ -31,27 +19,75 @@ pub fn import_flat(
     prefix: &str,
     get: &mut dyn FnMut(&str) -> Option<(Vec<usize>, Vec<f32>)>,
 ) -> Result<Vec<f32>, NnError> {
-    let per_member = spec.param_count();
+    import_layout(&spec.layout(), members, prefix, get)
+}
+
+/// As [`export_flat`], for a network of any kind given by its layout.
+pub fn export_layout(
+    layout: &[TensorLayout],
+    values: &[f32],
+    prefix: &str,
+    put: &mut dyn FnMut(String, Vec<usize>, Vec<f32>),
+) {
+    let per_member = layout.iter().map(TensorLayout::len).sum::<usize>().max(1);
+    assert_eq!(values.len() % per_member, 0, "the values do not have this network's layout");
+    let members = values.len() / per_member;
+    for (member, values) in values.chunks_exact(per_member).enumerate() {
+        for tensor in layout {
+            let stored = &values[tensor.offset..tensor.offset + tensor.len()];
+            let mut data = stored.to_vec();
+            if tensor.transposed {
+                let (outputs, fan_in) = (tensor.shape[0], tensor.len() / tensor.shape[0].max(1));
+                transpose(stored, &mut data, fan_in, outputs);
+                if let [_, channels, height, width] = tensor.shape[..] {
+                    swap_channels(&mut data, height * width, channels);
+                }
+            }
+            put(full_name(prefix, member, members, &tensor.name), tensor.shape.clone(), data);
+        }
+    }
+}
+
+/// As [`import_flat`], for a network of any kind given by its layout.
+pub fn import_layout(
+    layout: &[TensorLayout],
+    members: usize,
+    prefix: &str,
+    get: &mut dyn FnMut(&str) -> Option<(Vec<usize>, Vec<f32>)>,
+) -> Result<Vec<f32>, NnError> {
+    let per_member = layout.iter().map(TensorLayout::len).sum::<usize>();
     let mut values = vec![0.0; members * per_member];
-    for (member, values) in values.chunks_exact_mut(per_member).enumerate() {
-        for tensor in spec.layout() {
+    for (member, values) in values.chunks_exact_mut(per_member.max(1)).enumerate() {
+        for tensor in layout {
             let name = full_name(prefix, member, members, &tensor.name);
-            let Some((shape, data)) = get(&name) else {
+            let Some((shape, mut data)) = get(&name) else {
                 return Err(NnError::MissingTensor { name });
             };
-            let len: usize = tensor.shape.iter().product();
-            if shape != tensor.shape || data.len() != len {
-                return Err(NnError::WrongShape { name, expected: tensor.shape, found: shape });
+            if shape != tensor.shape || data.len() != tensor.len() {
+                return Err(NnError::WrongShape { name, expected: tensor.shape.clone(), found: shape });
             }
-            let target = &mut values[tensor.offset..tensor.offset + len];
+            let target = &mut values[tensor.offset..tensor.offset + tensor.len()];
             if tensor.transposed {
-                transpose(&data, target, tensor.shape[0], tensor.shape[1]);
+                if let [_, channels, height, width] = tensor.shape[..] {
+                    swap_channels(&mut data, channels, height * width);
+                }
+                let outputs = tensor.shape[0];
+                transpose(&data, target, outputs, tensor.len() / outputs.max(1));
             } else {
                 target.copy_from_slice(&data);
             }
         }
     }
     Ok(values)
+}
+
+/// Transposes each `[rows, columns]` block: pixels and channels change places within every output channel's filter.
+fn swap_channels(data: &mut [f32], rows: usize, columns: usize) {
+    let mut block = vec![0.0; rows * columns];
+    for filter in data.chunks_exact_mut((rows * columns).max(1)) {
+        transpose(filter, &mut block, rows, columns);
+        filter.copy_from_slice(&block);
+    }
 }
 
 fn full_name(prefix: &str, member: usize, members: usize, name: &str) -> String {

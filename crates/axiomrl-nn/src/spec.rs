@@ -42,14 +42,21 @@ pub struct MlpSpec {
 /// One named tensor inside a member's flat vector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TensorLayout {
-    /// `"0.weight"`, `"0.bias"`, `"0.norm.weight"` or `"0.norm.bias"`, counted from the input.
+    /// For instance `"0.weight"`, `"0.bias"`, `"0.norm.weight"` or `"0.norm.bias"`, counted from the input.
     pub name: String,
     /// First value inside the member's flat vector.
     pub offset: usize,
-    /// Shape in PyTorch's convention: a weight is `[out, in]`.
+    /// Shape in PyTorch's convention: a weight is `[out, in]`, that of a convolution `[out, in, height, width]`.
     pub shape: Vec<usize>,
-    /// Whether the flat vector holds the transpose of `shape` (true for weights).
+    /// Whether the flat vector holds the transpose of `shape` (true for weights): `[in, out]` or `[height, width, in, out]`.
     pub transposed: bool,
+}
+
+impl TensorLayout {
+    /// Number of values.
+    pub(crate) fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
 }
 
 /// One linear layer: its widths and the place of its parameters.

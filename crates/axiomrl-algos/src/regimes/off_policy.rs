@@ -14,6 +14,8 @@ pub struct Update<'a> {
     pub progress: Progress,
     /// Number of this update, from 1.
     pub number: u64,
+    /// Whether it is the last one of its burst: the place for what is done once per burst.
+    pub closes_burst: bool,
     pub rng: &'a mut Rng,
     pub metrics: &'a mut Metrics,
     /// Filled with one absolute error per row when priorities are in use.
@@ -187,7 +189,8 @@ impl<L: ReplayLearner> Agent for OffPolicy<L> {
         let due = self.due(progress.steps);
         if due > 0 && self.store.ready() > 0 {
             let beta = self.settings.priority_beta.at(progress.fraction()) as f32;
-            for _ in 0..due {
+            let burst = self.settings.gradient_steps.unwrap_or(self.settings.train_frequency);
+            for update in 1..=due {
                 self.store.sample(self.settings.batch_size, beta, &mut self.store_rng, &mut self.batch);
                 self.updates += 1;
                 self.errors.clear();
@@ -195,6 +198,7 @@ impl<L: ReplayLearner> Agent for OffPolicy<L> {
                     batch: &self.batch,
                     progress,
                     number: self.updates,
+                    closes_burst: update % burst == 0,
                     rng: &mut self.learn_rng,
                     metrics: &mut self.metrics,
                     errors: &mut self.errors,

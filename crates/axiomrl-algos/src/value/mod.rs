@@ -1,5 +1,17 @@
-//! Learning the value of discrete actions.
+//! Learning the value of discrete actions: one learner, many registry lines.
 
+mod backup;
+mod config;
+mod direct;
 mod dqn;
+mod fractions;
+mod heads;
+mod implicit;
+mod learner;
+mod loss;
+mod model;
+mod outcomes;
+pub mod presets;
 
-pub use dqn::{Dqn, DqnConfig};
+pub use config::{Backup, DqnConfig, Exploration, HeadKind};
+pub use dqn::Dqn;

@@ -2,6 +2,7 @@
 
 mod acrobot;
 mod cartpole;
+mod faulty;
 mod identity;
 mod mountain_car;
 mod mountain_car_continuous;
@@ -10,6 +11,7 @@ mod probes;
 
 pub use acrobot::Acrobot;
 pub use cartpole::CartPole;
+pub use faulty::Faulty;
 pub use identity::{Identity, IdentityMasked};
 pub use mountain_car::MountainCar;
 pub use mountain_car_continuous::MountainCarContinuous;

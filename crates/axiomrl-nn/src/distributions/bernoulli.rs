@@ -51,6 +51,26 @@ pub fn d_entropy(logits: &[f32], k: f32, grad: &mut [f32]) {
     }
 }
 
+/// Log-probability and entropy from one sigmoid per bit; `p` keeps the probabilities and `slope` x·p·(1−p).
+pub fn log_prob_entropy(logits: &[f32], action: &[f32], p: &mut [f32], slope: &mut [f32]) -> (f32, f32) {
+    let (mut log_prob, mut entropy) = (0.0, 0.0);
+    for (((x, a), p), slope) in logits.iter().zip(action).zip(p).zip(slope) {
+        let normaliser = softplus(*x);
+        *p = sigmoid(*x);
+        *slope = x * *p * (1.0 - *p);
+        log_prob += a * x - normaliser;
+        entropy += normaliser - x * *p;
+    }
+    (log_prob, entropy)
+}
+
+/// Adds the gradient of `k_log_prob·log_prob + k_entropy·entropy` from what [`log_prob_entropy`] kept.
+pub fn d_log_prob_entropy(action: &[f32], p: &[f32], slope: &[f32], k_log_prob: f32, k_entropy: f32, grad: &mut [f32]) {
+    for (((g, a), p), slope) in grad.iter_mut().zip(action).zip(p).zip(slope) {
+        *g += k_log_prob * (a - p) - k_entropy * slope;
+    }
+}
+
 pub fn d_kl(p: &[f32], q: &[f32], k: f32, grad: &mut [f32]) {
     for ((p, q), g) in p.iter().zip(q).zip(grad) {
         *g += k * (sigmoid(*q) - sigmoid(*p));

@@ -80,6 +80,47 @@ pub fn d_entropy(logits: &[f32], mask: &[bool], k: f32, grad: &mut [f32]) {
     }
 }
 
+/// Log-probability and entropy from one softmax. For [`d_log_prob_entropy`], `p` keeps the probabilities and `slope`
+/// pᵢ (ln pᵢ + H); both are 0 for a forbidden choice.
+pub fn log_prob_entropy(logits: &[f32], mask: &[bool], choice: usize, p: &mut [f32], slope: &mut [f32]) -> (f32, f32) {
+    let largest = open(logits, mask).fold(f32::NEG_INFINITY, |m, (_, x)| m.max(x));
+    p.fill(0.0);
+    let mut sum = 0.0;
+    for (i, x) in open(logits, mask) {
+        p[i] = (x - largest).exp();
+        sum += p[i];
+    }
+    let (total, scale) = (largest + sum.ln(), 1.0 / sum);
+    let mut entropy = 0.0;
+    for (i, x) in open(logits, mask) {
+        p[i] *= scale;
+        entropy -= p[i] * (x - total);
+    }
+    for ((slope, p), x) in slope.iter_mut().zip(p.iter()).zip(logits) {
+        *slope = if *p > 0.0 { p * (x - total + entropy) } else { 0.0 };
+    }
+    let log_prob = if allowed(mask, choice) { logits[choice] - total } else { f32::NEG_INFINITY };
+    (log_prob, entropy)
+}
+
+/// Adds the gradient of `k_log_prob·log_prob + k_entropy·entropy` from what [`log_prob_entropy`] kept.
+pub fn d_log_prob_entropy(
+    mask: &[bool],
+    choice: usize,
+    p: &[f32],
+    slope: &[f32],
+    k_log_prob: f32,
+    k_entropy: f32,
+    grad: &mut [f32],
+) {
+    for ((g, p), slope) in grad.iter_mut().zip(p).zip(slope) {
+        *g -= k_log_prob * p + k_entropy * slope;
+    }
+    if allowed(mask, choice) {
+        grad[choice] += k_log_prob;
+    }
+}
+
 /// ∂KL(p‖q)/∂qᵢ = softmax(q)ᵢ − softmax(p)ᵢ.
 pub fn d_kl(p: &[f32], q: &[f32], mask: &[bool], k: f32, grad: &mut [f32]) {
     let (p_total, q_total) = (log_sum(p, mask), log_sum(q, mask));

@@ -52,6 +52,28 @@ pub fn d_log_prob(
     }
 }
 
+/// Log-density and entropy from one exponential per element; keeps the derivatives of the log-density with respect to
+/// `mean` and `log_std`.
+pub fn log_prob_entropy(
+    mean: &[f32],
+    log_std: &[f32],
+    action: &[f32],
+    by_mean: &mut [f32],
+    by_log_std: &mut [f32],
+) -> (f32, f32) {
+    let (mut log_prob, mut entropy) = (0.0, 0.0);
+    let kept = by_mean.iter_mut().zip(by_log_std);
+    for (((m, s), a), (by_mean, by_log_std)) in mean.iter().zip(log_std).zip(action).zip(kept) {
+        let inverse = (-s).exp();
+        let z = (a - m) * inverse;
+        *by_mean = z * inverse;
+        *by_log_std = z * z - 1.0;
+        log_prob += -0.5 * z * z - s - HALF_LN_TAU;
+        entropy += s + 0.5 + HALF_LN_TAU;
+    }
+    (log_prob, entropy)
+}
+
 pub fn d_kl(
     p: &[f32],
     p_log_std: &[f32],

@@ -180,6 +180,76 @@ impl Distribution {
         }
     }
 
+    /// Log-probability and entropy in one pass: one softmax where asking twice costs two.
+    ///
+    /// `kept` (of length [`kept_width`](Self::kept_width)) receives what [`d_log_prob_entropy`](Self::d_log_prob_entropy) needs.
+    pub fn log_prob_entropy(
+        &self,
+        head: &[f32],
+        log_std: &[f32],
+        mask: &[bool],
+        action: &[f32],
+        kept: &mut [f32],
+    ) -> (f32, f32) {
+        let (first, second) = kept.split_at_mut(head.len());
+        match self {
+            Self::Categorical { .. } => categorical::log_prob_entropy(head, mask, action[0] as usize, first, second),
+            Self::MultiCategorical { nvec } => {
+                let (mut log_prob, mut entropy) = (0.0, 0.0);
+                for (part, action) in parts(nvec).zip(action) {
+                    let (p, slope) = (part.of_mut(first), part.of_mut(second));
+                    let (l, h) =
+                        categorical::log_prob_entropy(part.of(head), part.mask(mask), *action as usize, p, slope);
+                    log_prob += l;
+                    entropy += h;
+                }
+                (log_prob, entropy)
+            }
+            Self::Bernoulli { .. } => bernoulli::log_prob_entropy(head, action, first, second),
+            Self::DiagGaussian { .. } => gaussian::log_prob_entropy(head, log_std, action, first, second),
+        }
+    }
+
+    /// Length of the row [`log_prob_entropy`](Self::log_prob_entropy) keeps for the gradient.
+    pub fn kept_width(&self) -> usize {
+        2 * self.head_width()
+    }
+
+    /// Adds `k_log_prob · ∂ log_prob + k_entropy · ∂ entropy` to the gradients of head and `log_std`, without another softmax.
+    pub fn d_log_prob_entropy(
+        &self,
+        mask: &[bool],
+        action: &[f32],
+        kept: &[f32],
+        k_log_prob: f32,
+        k_entropy: f32,
+        grad_head: &mut [f32],
+        grad_log_std: &mut [f32],
+    ) {
+        let (first, second) = kept.split_at(self.head_width());
+        match self {
+            Self::Categorical { .. } => {
+                let choice = action[0] as usize;
+                categorical::d_log_prob_entropy(mask, choice, first, second, k_log_prob, k_entropy, grad_head);
+            }
+            Self::MultiCategorical { nvec } => {
+                for (part, action) in parts(nvec).zip(action) {
+                    let (mask, choice, grad) = (part.mask(mask), *action as usize, part.of_mut(grad_head));
+                    let (p, slope) = (part.of(first), part.of(second));
+                    categorical::d_log_prob_entropy(mask, choice, p, slope, k_log_prob, k_entropy, grad);
+                }
+            }
+            Self::Bernoulli { .. } => {
+                bernoulli::d_log_prob_entropy(action, first, second, k_log_prob, k_entropy, grad_head);
+            }
+            Self::DiagGaussian { .. } => {
+                grad_head.iter_mut().zip(first).for_each(|(g, by_mean)| *g += k_log_prob * by_mean);
+                let by_log_std = grad_log_std.iter_mut().zip(second);
+                by_log_std.for_each(|(g, by_log_std)| *g += k_log_prob * by_log_std + k_entropy);
+            }
+        }
+    }
+
     /// Adds `k · ∂ KL(p ‖ q)` with respect to `q` to the gradients of its head and `log_std`.
     pub fn d_kl(
         &self,

@@ -3,9 +3,11 @@
 pub mod activation;
 pub mod dispatch;
 pub mod dropout;
+pub mod gates;
 pub mod layer_norm;
 pub mod math;
 pub mod matmul;
+pub mod patches;
 pub mod transpose;
 pub mod vector;
 

@@ -14,7 +14,7 @@ pub use saved::saved_len;
 use crate::spec::MlpSpec;
 
 /// Below this many floating-point operations, handing half of the work to another thread costs more than it saves.
-const SPLIT_FLOPS: usize = 4_000_000;
+pub(crate) const SPLIT_FLOPS: usize = 4_000_000;
 
 /// The input rows of an ensemble.
 #[derive(Clone, Copy)]

@@ -150,18 +150,44 @@ fn gaussian_numbers() {
     assert!((kl / f64::from(n) - exact).abs() < 0.02);
 }
 
-#[test]
-fn gradients_match_finite_differences() {
-    let gaussian = Case {
+fn gaussian() -> Case {
+    Case {
         family: Distribution::DiagGaussian { d: 2 },
         head: vec![0.5, -1.0],
         other: vec![0.3, -0.6],
         log_std: vec![0.2, -0.3],
         other_log_std: vec![-0.1, 0.1],
         mask: Vec::new(),
-    };
+    }
+}
+
+#[test]
+fn one_pass_equals_the_separate_functions() {
+    let mut rng = rng(9);
+    for case in cases().into_iter().chain([gaussian()]) {
+        let Case { family, head, log_std, mask, .. } = &case;
+        let mut action = vec![0.0; family.action_width()];
+        family.sample(head, log_std, mask, &mut rng, &mut action);
+        let mut kept = vec![f32::NAN; family.kept_width()];
+        let (log_prob, entropy) = family.log_prob_entropy(head, log_std, mask, &action, &mut kept);
+        assert!((log_prob - family.log_prob(head, log_std, mask, &action)).abs() < 1e-6, "{family:?}");
+        assert!((entropy - family.entropy(head, log_std, mask)).abs() < 1e-6, "{family:?}");
+
+        let start = || (vec![1.0; head.len()], vec![1.0; log_std.len()]);
+        let ((mut dh, mut ds), (mut want_h, mut want_s)) = (start(), start());
+        family.d_log_prob_entropy(mask, &action, &kept, 0.7, -0.3, &mut dh, &mut ds);
+        family.d_log_prob(head, log_std, mask, &action, 0.7, &mut want_h, &mut want_s);
+        family.d_entropy(head, log_std, mask, -0.3, &mut want_h, &mut want_s);
+        for (got, want) in dh.iter().chain(&ds).zip(want_h.iter().chain(&want_s)) {
+            assert!((got - want).abs() < 1e-6, "{family:?}: {got} {want}");
+        }
+    }
+}
+
+#[test]
+fn gradients_match_finite_differences() {
     let mut rng = rng(8);
-    for case in cases().into_iter().chain([gaussian]) {
+    for case in cases().into_iter().chain([gaussian()]) {
         let Case { family, head, other, log_std, other_log_std, mask } = &case;
         let mut action = vec![0.0; family.action_width()];
         family.sample(head, log_std, mask, &mut rng, &mut action);

@@ -1,0 +1,146 @@
+//! The backward pass over a sequence.
+
+use super::{Chunk, Job, Saved, Weights};
+use crate::buffers::Pooled;
+use crate::kernels::activation::column_sums;
+use crate::kernels::gates::{GruTrace, LstmTrace, gru_step_backward, lstm_step_backward};
+use crate::kernels::matmul::{Left, product, product_transposed};
+use crate::kernels::transpose::transpose;
+use crate::kernels::vector::add_assign;
+use crate::recurrent::{CellKind, RecurrentSpec};
+
+/// What the forward pass read and left behind.
+#[derive(Clone, Copy)]
+pub struct Trace<'a> {
+    pub x: &'a [f32],
+    pub params: &'a [f32],
+    pub saved: &'a [f32],
+    /// The gradient of the loss with respect to the outputs, `[steps, rows, hidden]`.
+    pub grad_out: &'a [f32],
+}
+
+/// Writes the gradients wanted: of the parameters, of `x`, and of the initial state.
+pub fn backward(
+    job: Job<'_>,
+    trace: Trace<'_>,
+    grad_params: Option<&mut [f32]>,
+    grad_x: Option<&mut [f32]>,
+    grad_state: Option<&mut [f32]>,
+) {
+    let Job { spec, steps, rows, .. } = job;
+    let Some(half) = job.split() else {
+        return chunk_backward(job.whole(), trace, grad_params, grad_x, grad_state);
+    };
+    let (first, second) = (job.chunk(0, half), job.chunk(half, rows - half));
+    let (saved_first, saved_second) = trace.saved.split_at(half * Saved::width(spec, steps));
+    let (state_first, state_second) = grad_state.map(|g| g.split_at_mut(half * spec.state_width())).unzip();
+    let mut total = grad_params;
+    let mut partial = total.as_ref().map(|g| Pooled::new(g.len()));
+    let mut x_first = grad_x.as_ref().map(|_| Pooled::new(steps * half * spec.inputs));
+    let mut x_second = grad_x.as_ref().map(|_| Pooled::new(steps * (rows - half) * spec.inputs));
+    {
+        let (params_first, params_second) = (total.as_deref_mut(), partial.as_deref_mut());
+        let (x_first, x_second) = (x_first.as_deref_mut(), x_second.as_deref_mut());
+        let (trace_first, trace_second) =
+            (Trace { saved: saved_first, ..trace }, Trace { saved: saved_second, ..trace });
+        rayon::join(
+            || chunk_backward(first, trace_first, params_first, x_first, state_first),
+            || chunk_backward(second, trace_second, params_second, x_second, state_second),
+        );
+    }
+    if let (Some(total), Some(partial)) = (total, partial) {
+        add_assign(total, &partial);
+    }
+    if let (Some(grad), Some(x_first), Some(x_second)) = (grad_x, x_first, x_second) {
+        first.scatter(&x_first, grad, spec.inputs);
+        second.scatter(&x_second, grad, spec.inputs);
+    }
+}
+
+/// One chunk; the gradient buffers are its own and are overwritten.
+fn chunk_backward(
+    chunk: Chunk<'_>,
+    trace: Trace<'_>,
+    grad_params: Option<&mut [f32]>,
+    grad_x: Option<&mut [f32]>,
+    grad_state: Option<&mut [f32]>,
+) {
+    let Job { spec, steps, .. } = chunk.job;
+    let (n, hidden, gates) = (chunk.rows, spec.hidden, spec.gates());
+    let weights = Weights::of(spec, trace.params);
+    let parts = Saved::of(spec, steps, n);
+    let [all_gates, h, c, kept] = parts.cut(trace.saved);
+
+    let mut back_weights = Pooled::new(weights.hidden.len());
+    transpose(weights.hidden, &mut back_weights, hidden, gates);
+    let block = n * hidden;
+    let (mut dh, mut dc) = (Pooled::new(block), Pooled::new(if c.is_empty() { 0 } else { block }));
+    dh.fill(0.0);
+    dc.fill(0.0);
+    // Gradients of the weighted sums; a GRU's sums over the state differ from those over the input.
+    let mut d_input = Pooled::new(parts.gates);
+    let mut d_hidden = Pooled::new(if spec.kind == CellKind::Gru { parts.gates } else { 0 });
+    for step in (0..steps).rev() {
+        add_assign(&mut dh, chunk.at(trace.grad_out, step, hidden));
+        let gate_range = step * n * gates..(step + 1) * n * gates;
+        let state_range = step * block..(step + 1) * block;
+        match spec.kind {
+            CellKind::Lstm => {
+                let d_gates = &mut d_input[gate_range.clone()];
+                let (c_in, tanh_c) = (&c[state_range.clone()], &kept[state_range]);
+                let trace = LstmTrace { gates: &all_gates[gate_range], c_in, tanh_c };
+                lstm_step_backward(d_gates, trace, &dh, &mut dc, hidden);
+                product(&mut dh, n, hidden, gates, Left::Rows(d_gates), &back_weights, false);
+                chunk.reset(step, &mut dc);
+            }
+            CellKind::Gru => {
+                let (d_in, d_from) = (&mut d_input[gate_range.clone()], &mut d_hidden[gate_range.clone()]);
+                let (h_in, candidate) = (&h[state_range.clone()], &kept[state_range]);
+                let trace = GruTrace { gates: &all_gates[gate_range], h_in, candidate };
+                gru_step_backward(d_in, d_from, trace, &mut dh, hidden);
+                product(&mut dh, n, hidden, gates, Left::Rows(d_from), &back_weights, true);
+            }
+        }
+        chunk.reset(step, &mut dh);
+    }
+    if let Some(grad) = grad_state {
+        for (row, grad) in grad.chunks_exact_mut(spec.state_width()).enumerate() {
+            grad[..hidden].copy_from_slice(&dh[row * hidden..(row + 1) * hidden]);
+            if !dc.is_empty() {
+                grad[hidden..].copy_from_slice(&dc[row * hidden..(row + 1) * hidden]);
+            }
+        }
+    }
+    if let Some(grad) = grad_params {
+        let d_hidden: &[f32] = if d_hidden.is_empty() { &d_input } else { &d_hidden };
+        let x = chunk.gather(trace.x, spec.inputs);
+        param_gradient(spec, steps * n, &x, &h[..steps * block], &d_input, d_hidden, grad);
+    }
+    if let Some(grad) = grad_x {
+        product_transposed(grad, steps * n, spec.inputs, gates, &d_input, weights.input, false);
+    }
+}
+
+/// The parameters' gradient over all steps at once: every row of every step is one row of these products.
+fn param_gradient(
+    spec: &RecurrentSpec,
+    rows: usize,
+    x: &[f32],
+    h: &[f32],
+    d_input: &[f32],
+    d_hidden: &[f32],
+    grad: &mut [f32],
+) {
+    let gates = spec.gates();
+    let (input, rest) = grad.split_at_mut(spec.inputs * gates);
+    let (hidden, biases) = rest.split_at_mut(spec.hidden * gates);
+    product(input, spec.inputs, gates, rows, Left::Transposed(x), d_input, false);
+    product(hidden, spec.hidden, gates, rows, Left::Transposed(h), d_hidden, false);
+    biases.fill(0.0);
+    let (bias_input, bias_hidden) = biases.split_at_mut(gates);
+    column_sums(d_input, bias_input);
+    match spec.kind {
+        CellKind::Lstm => bias_hidden.copy_from_slice(bias_input),
+        CellKind::Gru => column_sums(d_hidden, bias_hidden),
+    }
+}

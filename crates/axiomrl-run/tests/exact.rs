@@ -1,0 +1,113 @@
+//! Exact in steps and in bits, for every algorithm.
+
+mod support;
+
+use axiomrl_algos::{AlgoEntry, RunConfig, registry};
+use axiomrl_run::checkpoint;
+use axiomrl_run::evaluate::{EvalOptions, evaluate};
+use axiomrl_run::run_dir::RunDir;
+use axiomrl_run::train::{StopReason, TrainOptions, Trainer};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use support::{config, forms, load, run_in};
+
+/// A task whose every action shows in its returns, in the form the algorithm takes.
+fn task(entry: &AlgoEntry) -> &'static str {
+    if forms(entry).iter().any(|(_, continuous)| *continuous) { "Pendulum-v1" } else { "CartPole-v1" }
+}
+
+/// Asserts that two runs ended with the same bytes, without printing megabytes when they did not.
+fn assert_same(what: &str, run: &Path, reference: &Path) {
+    for name in ["model.safetensors", "optimizer.safetensors", "store.bin.zst"] {
+        let read = |run: &Path| fs::read(run.join("checkpoints/last").join(name)).unwrap();
+        assert!(read(run) == read(reference), "{what}: {name} differs");
+    }
+}
+
+fn in_pool(threads: usize, folder: PathBuf, config: RunConfig) {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    pool.install(|| run_in(&folder, config)).unwrap();
+}
+
+#[test]
+fn steps_evaluations_and_checkpoints_are_exact_with_any_number_of_environments() {
+    for entry in registry() {
+        for num_envs in [1, 3, 7] {
+            let folder = tempfile::tempdir().unwrap();
+            let run = folder.path().join("run");
+            let envs = format!("num_envs={num_envs}");
+            let extra = [&envs, "eval_interval=50", "eval_episodes=1", "checkpoint_interval=60", "keep_checkpoints=9"];
+            let outcome = run_in(&run, config(entry, task(entry), 211, 1, &extra)).unwrap();
+            let name = format!("{} with {num_envs} environments", entry.name);
+            assert_eq!((outcome.steps, outcome.reason), (211, StopReason::Finished), "{name}");
+            assert_eq!(evaluated_at(&run), [50, 100, 150, 200, 211], "{name}");
+            assert_eq!(saved_at(&run), [60, 120, 180], "{name}");
+        }
+    }
+}
+
+fn evaluated_at(run: &Path) -> Vec<u64> {
+    let rows = fs::read_to_string(run.join("metrics.jsonl")).unwrap();
+    let rows = rows.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    rows.filter(|row| row["metrics"]["eval/mean_reward"].is_number()).map(|row| row["step"].as_u64().unwrap()).collect()
+}
+
+fn saved_at(run: &Path) -> Vec<u64> {
+    let checkpoints = checkpoint::list(&RunDir::open(run).unwrap().checkpoints());
+    let numbered = |path: PathBuf| path.file_name()?.to_str()?.strip_prefix("step_")?.parse().ok();
+    checkpoints.into_iter().filter_map(numbered).collect()
+}
+
+#[test]
+fn stopping_halfway_and_resuming_changes_no_byte() {
+    for entry in registry() {
+        let folder = tempfile::tempdir().unwrap();
+        let (whole, halves) = (folder.path().join("whole"), folder.path().join("halves"));
+        // 350 steps are no whole number of rounds of three environments: the first half ends in the middle of one.
+        let extra =
+            ["num_envs=3", "eval_interval=350", "eval_episodes=2", "algo_kwargs.learning_rate={linear: [1e-3, 0]}"];
+        run_in(&whole, config(entry, task(entry), 700, 2, &extra)).unwrap();
+        // Whatever the first evaluation says is enough to stop there.
+        let stop = [&extra[..], &["early_stopping={target_reward: -1e9}"]].concat();
+        let first = run_in(&halves, config(entry, task(entry), 700, 2, &stop)).unwrap();
+        assert_eq!((first.steps, first.reason), (350, StopReason::TargetReached), "{}", entry.name);
+        let options = TrainOptions { quiet: true, ..TrainOptions::default() };
+        let second = Trainer::resume(&halves, None, options).unwrap().run().unwrap();
+        assert_eq!(second.steps, 700, "{}", entry.name);
+        assert_same(entry.name, &halves, &whole);
+    }
+}
+
+#[test]
+fn the_number_of_threads_changes_no_byte() {
+    for entry in registry() {
+        let folder = tempfile::tempdir().unwrap();
+        // Wide enough that the work is shared between threads, where it ever is.
+        let wide = ["hidden_sizes=[128, 128]", "batch_size=128", "minibatch_size=128"];
+        let known = config(entry, task(entry), 300, 3, &[]).algo_kwargs.0;
+        let has = |setting: &&str| known.get(setting.split('=').next().unwrap_or_default()).is_some();
+        let wide: Vec<String> = wide.iter().filter(|s| has(s)).map(|s| format!("algo_kwargs.{s}")).collect();
+        let wide: Vec<&str> = wide.iter().map(String::as_str).collect();
+        for threads in [1, 2] {
+            let run = config(entry, task(entry), 300, 3, &wide);
+            in_pool(threads, folder.path().join(threads.to_string()), run);
+        }
+        assert_same(entry.name, &folder.path().join("2"), &folder.path().join("1"));
+    }
+}
+
+#[test]
+fn a_policy_acts_the_same_after_saving_and_loading() {
+    for entry in registry() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = folder.path().join("run");
+        let extra = ["normalize_observation=true", "eval_episodes=3"];
+        let outcome = run_in(&run, config(entry, task(entry), 400, 4, &extra)).unwrap();
+        let mut policy = load(&run);
+        let options = EvalOptions { episodes: 3, seed: 4, deterministic: true };
+        let again = evaluate(policy.agent.as_mut(), &policy.config, policy.normalizer.as_ref(), &options).unwrap();
+        // Bit for bit: a single other action would show in the returns.
+        assert_eq!(Some(again), outcome.evaluation, "{}", entry.name);
+    }
+}

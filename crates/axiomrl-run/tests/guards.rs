@@ -1,0 +1,70 @@
+//! What every algorithm owes its user when numbers go bad, and what it may never ignore.
+
+mod support;
+
+use axiomrl_algos::{AlgoEntry, registry};
+use axiomrl_run::checkpoint;
+use axiomrl_run::train::{TrainError, TrainOptions, Trainer};
+use std::path::Path;
+use support::{actions, config, forms, load, run_in};
+
+/// Trains on `Faulty` with a checkpoint every 100 steps; it must fail.
+fn failed_run(entry: &AlgoEntry, suffix: &str, fault: &str, folder: &Path) -> TrainError {
+    let env = format!("Faulty{suffix}-v0");
+    let extra = [&format!("env_kwargs.{fault}=350"), "checkpoint_interval=100", "log_interval=50"];
+    run_in(folder, config(entry, &env, 1000, 1, &extra)).expect_err(entry.name)
+}
+
+/// The last checkpoint is the one before the fault, can be acted on, and leads to the same fault when resumed.
+fn assert_last_good_checkpoint(entry: &AlgoEntry, folder: &Path, error: &TrainError) {
+    let saved = checkpoint::load(&checkpoint::find(folder).unwrap()).unwrap();
+    assert_eq!(saved.counters["steps"], 300, "{}", entry.name);
+    let action = actions(&mut load(folder), &[0.5], 1, 1)[0];
+    assert!(action.is_finite(), "{}: {action}", entry.name);
+    let options = TrainOptions { quiet: true, ..TrainOptions::default() };
+    let again = Trainer::resume(folder, None, options).unwrap().run().expect_err(entry.name);
+    assert_eq!(again.to_string(), error.to_string(), "{}", entry.name);
+}
+
+#[test]
+fn a_nan_reward_stops_the_run_and_keeps_the_last_good_checkpoint() {
+    for entry in registry() {
+        for (suffix, _) in forms(entry) {
+            let folder = tempfile::tempdir().unwrap();
+            let run = folder.path().join("run");
+            let error = failed_run(entry, suffix, "nan_reward_at", &run);
+            let named = matches!(&error, TrainError::BadReward { env: 0, reward, step: 350 } if reward.is_nan());
+            assert!(named, "{}: {error}", entry.name);
+            assert_last_good_checkpoint(entry, &run, &error);
+        }
+    }
+}
+
+#[test]
+fn a_nan_observation_is_named_where_it_reaches_the_update() {
+    for entry in registry() {
+        for (suffix, _) in forms(entry) {
+            let folder = tempfile::tempdir().unwrap();
+            let run = folder.path().join("run");
+            let error = failed_run(entry, suffix, "nan_observation_at", &run);
+            let TrainError::Diverged(diverged) = &error else { panic!("{}: {error}", entry.name) };
+            let what = &diverged.what;
+            assert!(what.contains("loss") || what.contains("gradient"), "{}: {what}", entry.name);
+            assert!(!diverged.value.is_finite() && diverged.update > 0, "{}: {diverged:?}", entry.name);
+            assert_last_good_checkpoint(entry, &run, &error);
+        }
+    }
+}
+
+#[test]
+fn a_mistyped_key_is_refused_with_its_place_and_the_nearest_one() {
+    for entry in registry() {
+        let text = format!(
+            "algo: {}\nenv_id: Probe1-v0\ntotal_timesteps: 10\nalgo_kwargs:\n  gamma: 0.9\n  learning_rat: 0.1\n",
+            entry.name
+        );
+        let error = entry.read(&text, "run.yaml", &[]).expect_err(entry.name).to_string();
+        assert!(error.starts_with("run.yaml:6:3: unknown key `learning_rat`"), "{}: {error}", entry.name);
+        assert!(error.contains("did you mean `learning_rate`?"), "{}: {error}", entry.name);
+    }
+}

@@ -1,0 +1,73 @@
+//! The program under test: the release build of `axiomrl`, run as a user would run it.
+
+use crate::scratch::Scratch;
+use crate::shell::{cargo, succeeded};
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+use serde_json::Value;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+pub struct Binary {
+    path: PathBuf,
+    /// Holds `path`.
+    _folder: Scratch,
+}
+
+/// What `train --json` says at the end; only what is used here.
+#[derive(Clone, Debug, Deserialize)]
+pub struct TrainSummary {
+    pub algo: String,
+    pub env_id: String,
+    pub seed: u64,
+    pub steps: u64,
+    pub steps_per_second: f64,
+    pub eval_mean_reward: Option<f64>,
+    pub eval_std_reward: Option<f64>,
+}
+
+impl Binary {
+    /// Builds it and takes a copy: whoever builds again meanwhile must not change what is being measured.
+    pub fn build() -> Result<Self> {
+        let args = ["build", "--release", "--package", "axiomrl-cli", "--message-format", "json-render-diagnostics"];
+        eprintln!("$ cargo build --release --package axiomrl-cli");
+        let output = cargo(&args).stderr(Stdio::inherit()).output().context("cannot start cargo")?;
+        succeeded("cargo build --release --package axiomrl-cli", output.status)?;
+        // Only cargo knows where the target folder is.
+        let built = String::from_utf8_lossy(&output.stdout)
+            .lines()
+            .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+            .filter(|message| message["target"]["name"] == "axiomrl")
+            .find_map(|message| message["executable"].as_str().map(PathBuf::from));
+        let built = built.context("cargo built no `axiomrl`; is crates/axiomrl-cli in order?")?;
+        let folder = Scratch::on_disk("binary")?;
+        let path = folder.path().join(built.file_name().unwrap_or_default());
+        fs::copy(&built, &path).with_context(|| format!("cannot copy {}", built.display()))?;
+        Ok(Self { path, _folder: folder })
+    }
+
+    pub fn command(&self) -> Command {
+        Command::new(&self.path)
+    }
+
+    /// Runs a command that ends with one JSON document on standard output.
+    pub fn json<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Value> {
+        let output = self.command().args(args).stdin(Stdio::null()).output();
+        let output = output.with_context(|| format!("cannot start {}", self.path.display()))?;
+        if !output.status.success() {
+            let words: Vec<_> = args.iter().map(|arg| arg.as_ref().to_string_lossy()).collect();
+            let said = String::from_utf8_lossy(&output.stderr);
+            bail!("`axiomrl {}` ended with {}: {}", words.join(" "), output.status, said.trim());
+        }
+        serde_json::from_slice(&output.stdout).context("`axiomrl` printed something that is not JSON")
+    }
+
+    /// `axiomrl train <args> --json --quiet`.
+    pub fn train(&self, args: &[String]) -> Result<TrainSummary> {
+        let fixed = ["--json", "--quiet"].map(str::to_owned);
+        let all: Vec<String> = ["train".to_owned()].into_iter().chain(args.iter().cloned()).chain(fixed).collect();
+        serde_json::from_value(self.json(&all)?).context("`train --json` lacks a field that is needed here")
+    }
+}

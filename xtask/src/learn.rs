@@ -1,0 +1,143 @@
+//! `cargo xtask learn`: the acceptance matrix, trained for real.
+
+mod matrix;
+mod record;
+mod report;
+
+use crate::binary::Binary;
+use crate::docs;
+use crate::scratch::Scratch;
+use crate::shell::root;
+use anyhow::{Result, bail};
+use clap::Args;
+use matrix::{MATRIX, Row};
+use record::{Record, Records};
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::Mutex;
+
+/// Episodes of the evaluation that decides.
+const EPISODES: usize = 20;
+
+/// Trains the acceptance matrix and records it under `benchmarks/`
+///
+/// Ends with exit code 1 if a mark is missed or a control, which must fail, meets its mark.
+#[derive(Args)]
+pub struct Learn {
+    /// Only this algorithm or config, e.g. dqn or dqn/cartpole
+    #[arg(long, value_name = "ALGO[/ENV]")]
+    only: Option<String>,
+    /// Every row is trained once per seed
+    #[arg(long, value_delimiter = ',', default_value = "1,2,3")]
+    seeds: Vec<u64>,
+    /// Runs at the same time, one thread each
+    #[arg(long, default_value = "2")]
+    jobs: NonZeroUsize,
+    /// Only the quick rows, with the first seed
+    #[arg(long)]
+    fast: bool,
+}
+
+/// One run to make.
+struct Job {
+    row: &'static Row,
+    seed: u64,
+}
+
+impl Learn {
+    pub fn run(self) -> Result<()> {
+        let jobs = self.jobs()?;
+        let folder = root().join("benchmarks");
+        let mut records = Records::read(&folder.join("learn.json"))?;
+        let binary = Binary::build()?;
+        let scratch = Scratch::new("learn")?;
+        let done = run_all(&binary, &jobs, self.jobs.get(), scratch.path(), &mut records)?;
+        report::write(&folder.join("learn.md"), &records)?;
+        // The README says what has been shown to learn, and that may just have changed.
+        docs::update(&binary)?;
+        judge(&done)
+    }
+
+    fn jobs(&self) -> Result<Vec<Job>> {
+        let seeds = if self.fast { &self.seeds[..1] } else { &self.seeds[..] };
+        let wanted = |row: &&Row| (row.fast || !self.fast) && self.only.as_deref().is_none_or(|only| row.matches(only));
+        let rows: Vec<&'static Row> = MATRIX.iter().filter(wanted).collect();
+        if rows.is_empty() {
+            let known: Vec<&str> = MATRIX.iter().filter(|row| row.control.is_none()).map(|row| row.config).collect();
+            bail!("no row of the matrix fits; there are {}", known.join(", "));
+        }
+        Ok(rows.into_iter().flat_map(|row| seeds.iter().map(move |&seed| Job { row, seed })).collect())
+    }
+}
+
+/// Trains all jobs, some at a time, and writes every result down as soon as it is there.
+fn run_all(
+    binary: &Binary,
+    jobs: &[Job],
+    at_once: usize,
+    folder: &Path,
+    records: &mut Records,
+) -> Result<Vec<(&'static Row, Record)>> {
+    let queue = Mutex::new(jobs.iter());
+    let results = Mutex::new((records, Vec::new()));
+    let worker = || -> Result<()> {
+        loop {
+            let Some(job) = lock(&queue).next() else { return Ok(()) };
+            let record = run(binary, job, folder)?;
+            let mut results = lock(&results);
+            println!("{}", report::line(job.row, &record));
+            results.0.put(record.clone())?;
+            results.1.push((job.row, record));
+        }
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..at_once).map(|_| scope.spawn(worker)).collect();
+        workers.into_iter().try_for_each(|handle| match handle.join() {
+            Ok(outcome) => outcome,
+            Err(_) => bail!("a worker thread panicked"),
+        })
+    })?;
+    let (_, done) = results.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    Ok(done)
+}
+
+/// A worker that panicked is reported when it is joined; what it held is still in order.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+fn run(binary: &Binary, job: &Job, folder: &Path) -> Result<Record> {
+    let Job { row, seed } = job;
+    let name = format!("{}-{}-{seed}", row.config.replace('/', "-"), row.control.map_or("run", |control| control.name));
+    let run_dir = folder.join(name);
+    let mut args: Vec<String> = vec![row.config.into()];
+    for (option, value) in [
+        ("--seed", seed.to_string()),
+        ("--threads", "1".to_owned()),
+        ("--eval-episodes", EPISODES.to_string()),
+        ("--run-dir", run_dir.display().to_string()),
+    ] {
+        args.extend([option.to_owned(), value]);
+    }
+    if let Some(control) = row.control {
+        args.extend(["--set".to_owned(), control.set.to_owned()]);
+    }
+    let summary = binary.train(&args)?;
+    // Stores are large and there are many runs.
+    let _ = std::fs::remove_dir_all(&run_dir);
+    Record::new(row, &summary)
+}
+
+/// A mark must be met by every seed, and missed by every control.
+fn judge(done: &[(&'static Row, Record)]) -> Result<()> {
+    let wrong: Vec<String> = done
+        .iter()
+        .filter(|(row, record)| !row.as_it_should(record.passed))
+        .map(|(row, r)| report::line(row, r))
+        .collect();
+    if !wrong.is_empty() {
+        bail!("{} of {} runs did not end as they should:\n{}", wrong.len(), done.len(), wrong.join("\n"));
+    }
+    println!("all {} runs ended as they should", done.len());
+    Ok(())
+}
