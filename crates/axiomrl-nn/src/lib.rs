@@ -2,9 +2,11 @@
 //!
 //! A network is a [`MlpSpec`] plus one flat parameter tensor `[members, parameters]` ([`Params`]). [`Mlp`] evaluates it,
 //! either on plain slices ([`Mlp::infer`]) or as **one** node of Burn's autodiff graph ([`Mlp::forward`]). A loss is one
-//! node too ([`fused_loss`]), so an update costs a handful of graph nodes however deep the network is.
+//! node too ([`fused_loss`], with formulas ready in [`losses`]), so an update costs a handful of graph nodes however deep the
+//! network is. [`ConvNet`] does the same for a stack of convolutions over images, [`Recurrent`] for an LSTM or GRU over a whole
+//! sequence, and [`Noisy`] puts learnt noise on an [`Mlp`]'s parameters.
 //!
-//! The arithmetic lives in `kernels` and `network`, on plain slices that know nothing of Burn. Work is split in two by its
+//! The arithmetic lives in `kernels`, `network`, `encoder` and `sequence`, on plain slices that know nothing of Burn. Work is split in two by its
 //! size alone, never by the number of threads, so results do not depend on the thread count.
 //!
 //! Training loops should run inside a rayon pool: handing work over from a thread outside the pool is slower.

@@ -1,7 +1,8 @@
 //! Every instruction set must give the same answers. A process of its own: the level is global.
 
 use axiomrl_nn::{
-    Activation, Adam, AdamConfig, Init, Mlp, MlpSpec, SimdLevel, fused_loss, gradients, leaf, limit_simd,
+    Activation, Adam, AdamConfig, CellKind, ConvNet, ConvSpec, Init, Mlp, MlpSpec, Recurrent, RecurrentSpec, SimdLevel,
+    Tensor, fused_loss, gradients, leaf, limit_simd, losses, values,
 };
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -26,16 +27,53 @@ fn train(activation: Activation) -> Vec<f32> {
     out
 }
 
+/// Outputs and gradient of ½ Σ y².
+fn trace<const D: usize>(y: Tensor<D>, params: &Tensor<2>) -> Vec<f32> {
+    let mut numbers = values(&y).to_vec();
+    let loss = fused_loss([y], |[y]| (y.iter().map(|y| 0.5 * y * y).sum(), [y.to_vec()]));
+    let [grad] = gradients(loss, [params]);
+    numbers.extend_from_slice(&grad);
+    numbers
+}
+
+/// Everything else that has kernels of its own.
+fn others() -> Vec<f32> {
+    let wave = |len: usize| (0..len).map(|i| (i as f32 * 0.7).sin()).collect::<Vec<f32>>();
+    let mut numbers = Vec::new();
+    for kind in [CellKind::Lstm, CellKind::Gru] {
+        let net = Recurrent::new(RecurrentSpec::new(kind, 5, 19), &mut ChaCha8Rng::seed_from_u64(2));
+        let (params, width) = (net.params.tracked(), net.spec.state_width());
+        let (x, state) = (leaf(&wave(4 * 3 * 5), [4, 3, 5]), leaf(&wave(3 * width), [3, width]));
+        let resets: Vec<bool> = (0..12).map(|i| i == 7).collect();
+        numbers.extend(trace(net.forward(x, params.clone(), &resets, state), &params));
+    }
+    let net = ConvNet::new(ConvSpec::small([16, 16, 2]), &Init::pytorch(), &mut ChaCha8Rng::seed_from_u64(3));
+    let (params, bytes) = (net.params.tracked(), (0..3 * 512).map(|i| (i * 7 % 256) as u8).collect::<Vec<_>>());
+    numbers.extend(trace(net.forward_u8(bytes, 3, params.clone()), &params));
+
+    let (mut each, mut grad) = (vec![0.0; 3], vec![0.0; 3 * 21]);
+    losses::quantile_huber_loss(&wave(63), &[0.4; 21], &wave(57), 1.0, &[], &mut each, &mut grad);
+    numbers.extend(each.iter().chain(&grad));
+    let mut target = vec![0.0; 63];
+    losses::softmax_rows(&grad, 21, &mut target);
+    losses::cross_entropy_loss(&wave(63), &target, 21, &[], &mut each, &mut grad);
+    numbers.extend(each.iter().chain(&grad));
+    numbers
+}
+
 #[test]
 fn portable_avx2_and_avx512_agree() {
-    for activation in [Activation::Relu, Activation::Tanh, Activation::Elu, Activation::Silu] {
+    let activations = [Activation::Relu, Activation::Tanh, Activation::Elu, Activation::Silu];
+    for activation in activations.map(Some).into_iter().chain([None]) {
+        let run = || activation.map_or_else(others, train);
         limit_simd(SimdLevel::Portable);
-        let portable = train(activation);
+        let portable = run();
         for level in [SimdLevel::Avx2, SimdLevel::Avx512] {
             if limit_simd(level) != level {
                 continue; // This machine does not have it.
             }
-            let got = train(activation);
+            let got = run();
+            assert_eq!(got.len(), portable.len());
             for (a, b) in got.iter().zip(&portable) {
                 // The portable path sums matrix products in another order.
                 assert!((a - b).abs() < 2e-5 * b.abs().max(1.0), "{level:?} {activation:?}: {a} {b}");

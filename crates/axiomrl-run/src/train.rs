@@ -11,7 +11,7 @@ mod saving;
 pub use early_stop::StopReason;
 
 use crate::checkpoint::CheckpointError;
-use crate::evaluate::{EvalOptions, Evaluation, evaluate};
+use crate::evaluate::{EVALUATION_SEED, EvalOptions, Evaluation, evaluate};
 use crate::loggers::{LogError, Loggers};
 use crate::metadata::{Best, Metadata, RunStatus};
 use crate::progress::ProgressDisplay;
@@ -225,7 +225,7 @@ impl Trainer {
     }
 
     fn evaluate(&mut self) -> Result<Evaluation, TrainError> {
-        let options = EvalOptions { episodes: self.config.eval_episodes, seed: self.config.seed, deterministic: true };
+        let options = EvalOptions { episodes: self.config.eval_episodes, seed: EVALUATION_SEED, deterministic: true };
         let normalizer = self.env.normalizer().cloned();
         let result = evaluate(self.agent.as_mut(), &self.config, normalizer.as_ref(), &options);
         Ok(result.map_err(SessionError::from)?)

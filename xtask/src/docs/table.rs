@@ -40,7 +40,7 @@ fn status(algorithm: &str, runs: &Value) -> String {
         found[at].2 += 1;
     }
     match found.is_empty() {
-        true => "probe environments only".to_owned(),
+        true => "no recorded run yet".to_owned(),
         false => found.iter().map(|(env, met, all)| format!("{env} {met}/{all}")).collect::<Vec<_>>().join(", "),
     }
 }

@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::options::PolicySource;
 use crate::output::{pairs, print, print_json};
 use crate::{policy, pool};
-use axiomrl_run::evaluate::{EvalOptions, evaluate};
+use axiomrl_run::evaluate::{EVALUATION_SEED, EvalOptions, evaluate};
 use clap::Args;
 use serde_json::json;
 use std::num::NonZeroUsize;
@@ -17,7 +17,7 @@ pub struct Eval {
     /// Episodes to play [default: eval_episodes of the run]
     #[arg(long, value_name = "N")]
     episodes: Option<NonZeroUsize>,
-    /// Start states follow from it [default: the seed of the run, which gives the episodes of its own evaluations]
+    /// Start states follow from it [default: 0, the episodes of the evaluations during training]
     #[arg(long)]
     seed: Option<u64>,
     /// Draws actions as in training instead of taking the best
@@ -34,7 +34,7 @@ impl Eval {
             let (mut policy, folder) = policy::open(&self.source)?;
             let options = EvalOptions {
                 episodes: self.episodes.map_or(policy.config.eval_episodes, NonZeroUsize::get),
-                seed: self.seed.unwrap_or(policy.config.seed),
+                seed: self.seed.unwrap_or(EVALUATION_SEED),
                 deterministic: !self.stochastic,
             };
             let agent = policy.agent.as_mut();

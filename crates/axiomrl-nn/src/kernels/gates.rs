@@ -43,6 +43,24 @@ fn gates_of_mut<const N: usize>(row: &mut [f32], hidden: usize) -> [&mut [f32]; 
     })
 }
 
+// The steps below use many short loops over few slices: a loop over all of them at once has too many pairs of slices to be
+// checked for overlap, and the compiler leaves it scalar.
+
+/// `values ← f(values + bias)`.
+#[inline(always)]
+fn gate(values: &mut [f32], bias: &[f32], f: impl Fn(f32) -> f32) {
+    for (v, b) in values.iter_mut().zip(bias) {
+        *v = f(*v + *b);
+    }
+}
+
+#[inline(always)]
+fn add(values: &mut [f32], more: &[f32]) {
+    for (v, m) in values.iter_mut().zip(more) {
+        *v += *m;
+    }
+}
+
 simd! {
     /// One LSTM step: `gates` holds the weighted sums on entry and the activated gates on return.
     pub fn lstm_step(gates: &mut [f32], bias: &[f32], c_in: &[f32], out: LstmStep<'_>, hidden: usize) {
@@ -51,14 +69,17 @@ simd! {
         let left = out.c.chunks_exact_mut(hidden).zip(out.tanh_c.chunks_exact_mut(hidden));
         for (((row, c_in), (c, tanh_c)), h) in rows.zip(left).zip(out.h.chunks_exact_mut(hidden)) {
             let [i, f, g, o] = gates_of_mut::<4>(row, hidden);
+            gate(i, bi, sigmoid);
+            gate(f, bf, sigmoid);
+            gate(g, bg, tanh);
+            gate(o, bo, sigmoid);
             for k in 0..hidden {
-                i[k] = sigmoid(i[k] + bi[k]);
-                f[k] = sigmoid(f[k] + bf[k]);
-                g[k] = tanh(g[k] + bg[k]);
-                o[k] = sigmoid(o[k] + bo[k]);
-                let cell = f[k].mul_add(c_in[k], i[k] * g[k]);
-                c[k] = cell;
-                tanh_c[k] = tanh(cell);
+                c[k] = f[k].mul_add(c_in[k], i[k] * g[k]);
+            }
+            for k in 0..hidden {
+                tanh_c[k] = tanh(c[k]);
+            }
+            for k in 0..hidden {
                 h[k] = o[k] * tanh_c[k];
             }
         }
@@ -101,11 +122,17 @@ simd! {
         for (((row, from), (h_in, h)), candidate) in rows.zip(states).zip(candidate.chunks_exact_mut(hidden)) {
             let [hr, hz, hn] = gates_of::<3>(from, hidden);
             let [r, z, n] = gates_of_mut::<3>(row, hidden);
+            add(r, hr);
+            gate(r, br, sigmoid);
+            add(z, hz);
+            gate(z, bz, sigmoid);
             for k in 0..hidden {
-                r[k] = sigmoid(r[k] + (hr[k] + br[k]));
-                z[k] = sigmoid(z[k] + (hz[k] + bz[k]));
                 candidate[k] = hn[k] + bn[k];
+            }
+            for k in 0..hidden {
                 n[k] = tanh(r[k].mul_add(candidate[k], n[k]));
+            }
+            for k in 0..hidden {
                 h[k] = z[k].mul_add(h_in[k] - n[k], n[k]);
             }
         }

@@ -53,9 +53,17 @@ pub fn product(c: &mut [f32], m: usize, n: usize, k: usize, a: Left<'_>, b: &[f3
 
 /// `c (+)= a·bᵀ` with `b` stored as `[n, k]`.
 pub fn product_transposed(c: &mut [f32], m: usize, n: usize, k: usize, a: &[f32], b: &[f32], accumulate: bool) {
-    let mut right = Pooled::new(n * k);
-    transpose(b, &mut right, n, k);
-    product(c, m, n, k, Left::Rows(a), &right, accumulate);
+    assert!(c.len() == m * n && a.len() == m * k && b.len() == k * n, "matrix sizes disagree");
+    if n * k <= m * (n + k) || accumulate {
+        let mut right = Pooled::new(n * k);
+        transpose(b, &mut right, n, k);
+        return product(c, m, n, k, Left::Rows(a), &right, accumulate);
+    }
+    // Few rows under a large matrix: (b·aᵀ)ᵀ moves less.
+    let (mut left, mut flipped) = (Pooled::new(m * k), Pooled::new(m * n));
+    transpose(a, &mut left, m, k);
+    product(&mut flipped, n, m, k, Left::Rows(b), &left, false);
+    transpose(&flipped, c, n, m);
 }
 
 /// Tiles while the right factor stays about the size of the first-level cache. The limit is reasoned, not tuned: with `gemm`

@@ -43,7 +43,7 @@ impl<'a> Job<'a> {
         Chunk { job: *self, first, rows }
     }
 
-    /// The chunks' lengths in a buffer with `width` values per row and step, laid out chunk after chunk.
+    /// Values kept between the passes, chunk after chunk.
     pub fn saved_len(&self) -> usize {
         self.rows * Saved::width(self.spec, self.steps)
     }

@@ -1,0 +1,98 @@
+//! # DRQN: deep recurrent Q-learning
+//!
+//! **What it does.** Q-learning with an LSTM between the observation and the values of the actions, so that the policy can
+//! act on what it saw earlier.
+//!
+//! **When to use it.** Few discrete actions, and observations that do not tell everything: velocities are missing, a sign
+//! was passed long ago.
+//!
+//! **The update.** For sequences of `sequence_length` steps, with memories h and h' of their own for the network Q and its
+//! slowly moving copy Q':
+//! ```text
+//! y_t  = r_t + gamma * max_a Q'(o_(t+1), h'_t, a)     only r_t where the episode terminated
+//! loss = mean Huber(Q(o_t, h_(t-1), a_t) - y_t)       over the steps after `burn_in`
+//! ```
+//!
+//! **Details that matter.**
+//! - The memory moves on at every step, random ones included, and is emptied where an episode begins, both when acting and
+//!   within a sequence.
+//! - A sequence begins with an empty memory, or with `stored_state` with the one the policy had there. `burn_in` steps only
+//!   fill it: nothing is learned from them.
+//! - Sequences run across the ends of episodes, so that short episodes are learned from, and share half of their steps with
+//!   the next one (`overlap`). No target reaches into another episode.
+//! - At a time limit the last observation is shown to the memory that led there, and bootstrapped from.
+//! - `batch_size` counts sequences, `buffer_capacity` transitions, `target_update_interval` environment steps.
+//! - `cell: gru` takes a gated recurrent unit instead of the LSTM.
+//! - `double_q`, `dueling`, `n_step`, `prioritized_replay` and `value_rescale` can be switched on: `r2d2` is all of them.
+//!   With `value_rescale`, `q_value_mean` and `target_mean` are reported on the network's scale.
+//! - Forbidden actions (masks) are neither taken nor bootstrapped from.
+//!
+//! **What is left out.** Image observations; sequential updates through whole episodes.
+//!
+//! **Reference.** Hausknecht and Stone, Deep recurrent Q-learning for partially observable MDPs, 2015.
+
+use super::config::DrqnConfig;
+use super::q_learner::QLearner;
+use super::q_net::QNet;
+use super::torso::{Torso, TorsoSpec};
+use crate::agent::{Agent, Setup};
+use crate::parts::checks::BuildError;
+use crate::parts::encode::Encoder;
+use crate::regimes::{ReplaySettings, Sequence, SequenceSettings};
+use crate::registry::Algorithm;
+use crate::value::direct::DirectNet;
+use axiomrl_core::PrioritySpec;
+use axiomrl_envs::Space;
+use axiomrl_nn::{AdamConfig, Init, MlpSpec, OptimizerConfig};
+
+pub struct Drqn;
+
+impl Algorithm for Drqn {
+    type Config = DrqnConfig;
+
+    fn build(config: DrqnConfig, setup: &Setup) -> Result<Box<dyn Agent>, BuildError> {
+        let Space::Discrete { n: actions } = setup.action_space else {
+            return Err(BuildError::Setting("this algorithm acts in Discrete spaces".to_owned()));
+        };
+        if let Some(problem) = config.contradiction() {
+            return Err(BuildError::Setting(problem));
+        }
+        let encoder = Encoder::new(&setup.observation_space);
+        let mut rng = setup.rng("init");
+        let shape = TorsoSpec {
+            inputs: encoder.width(),
+            encoder: &config.hidden_sizes,
+            activation: config.activation,
+            cell: config.cell,
+            hidden: config.recurrent_hidden_size,
+        };
+        let torso = Torso::new(&shape, &Init::pytorch(), &mut rng);
+        let head = |outputs| MlpSpec::new(torso.features(), &config.head_sizes, outputs, config.activation);
+        let head = DirectNet::new(head, actions, 1, 1, config.dueling, None, &mut rng);
+        let settings = settings(&config);
+        let adam = OptimizerConfig::Adam(AdamConfig { eps: config.adam_eps, ..AdamConfig::default() });
+        let learner = QLearner::new(config, encoder, actions, QNet::new(torso, head), &adam);
+        Ok(Box::new(Sequence::new(learner, settings, setup)))
+    }
+}
+
+fn settings(config: &DrqnConfig) -> SequenceSettings {
+    SequenceSettings {
+        replay: ReplaySettings {
+            capacity: config.buffer_capacity,
+            batch_size: config.batch_size,
+            learning_starts: config.learning_starts,
+            train_frequency: config.train_frequency,
+            gradient_steps: u64::try_from(config.gradient_steps).ok(),
+            n_step: config.n_step,
+            gamma: config.gamma,
+            priority: config
+                .prioritized_replay
+                .then_some(PrioritySpec { alpha: config.prioritized_alpha, eps: config.prioritized_eps }),
+            priority_beta: config.prioritized_beta.clone(),
+        },
+        length: config.sequence_length,
+        overlap: config.overlap(),
+        stored_state: config.stored_state,
+    }
+}
