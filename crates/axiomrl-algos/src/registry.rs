@@ -3,7 +3,7 @@
 use crate::agent::{Agent, Setup};
 use crate::config::{ConfigError, RunConfig, read_run};
 use crate::parts::checks::BuildError;
-use crate::{continuous, policy, value};
+use crate::{continuous, memory, policy, value};
 use axiomrl_envs::Space;
 use garde::Validate;
 use schemars::{JsonSchema, schema_for};
@@ -69,7 +69,7 @@ const ANY: &[ActionKind] = &[ActionKind::Discrete, ActionKind::MultiDiscrete, Ac
 /// Every algorithm, in the order of the documentation.
 pub fn registry() -> &'static [AlgoEntry] {
     static TABLE: LazyLock<Vec<AlgoEntry>> =
-        LazyLock::new(|| [value_based(), policy_gradient(), continuous_control()].into_iter().flatten().collect());
+        LazyLock::new(|| [value_based(), policy_gradient(), continuous_control(), memory()].into_iter().flatten().collect());
     &TABLE
 }
 
@@ -86,7 +86,42 @@ fn policy_gradient() -> Vec<AlgoEntry> {
 }
 
 fn continuous_control() -> Vec<AlgoEntry> {
-    vec![entry::<continuous::Sac>("sac", "Soft actor-critic", include_str!("continuous/sac.rs"), BOX)]
+    let variants = continuous::presets::VARIANTS
+        .iter()
+        .map(|&(name, summary, page, defaults)| preset::<continuous::OffPolicyAc>(name, summary, page, BOX, defaults));
+    let own = [
+        entry::<continuous::Naf>("naf", "Normalised advantage functions", include_str!("continuous/naf.rs"), BOX),
+        entry::<continuous::Mpo>(
+            "mpo",
+            "Maximum a posteriori policy optimisation",
+            include_str!("continuous/mpo.rs"),
+            BOX,
+        ),
+        entry::<continuous::DiscreteSac>(
+            "discrete_sac",
+            "Soft actor-critic for discrete actions",
+            include_str!("continuous/discrete_sac.rs"),
+            DISCRETE,
+        ),
+    ];
+    variants.chain(own).collect()
+}
+
+fn memory() -> Vec<AlgoEntry> {
+    let r2d2 = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/pages/r2d2.md"));
+    let drqn = include_str!("memory/drqn.rs");
+    let ppo = include_str!("memory/recurrent_ppo.rs");
+    vec![
+        entry::<memory::Drqn>("drqn", "Deep Q-learning with an LSTM", drqn, DISCRETE),
+        preset::<memory::Drqn>(
+            "r2d2",
+            "Recurrent Q-learning with burn-in, stored memory and priorities",
+            r2d2,
+            DISCRETE,
+            memory::DrqnConfig::r2d2,
+        ),
+        entry::<memory::RecurrentPpo>("recurrent_ppo", "Proximal policy optimisation with an LSTM", ppo, ANY),
+    ]
 }
 
 /// A row whose settings start from the algorithm's own defaults.

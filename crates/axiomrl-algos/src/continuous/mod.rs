@@ -1,5 +1,13 @@
 //! Actor-critic methods for continuous actions, learning from replay.
 
-mod sac;
+mod discrete_sac;
+mod mpo;
+mod mpo_duals;
+mod naf;
+mod naf_head;
+mod off_policy_ac;
 
-pub use sac::{Sac, SacConfig};
+pub use discrete_sac::{DiscreteSac, DiscreteSacConfig};
+pub use mpo::{Mpo, MpoConfig};
+pub use naf::{Naf, NafConfig};
+pub use off_policy_ac::{AcConfig, OffPolicyAc, presets};

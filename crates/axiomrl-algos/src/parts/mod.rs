@@ -4,6 +4,7 @@ pub mod actions;
 pub mod checks;
 pub mod encode;
 pub mod group;
+pub mod noise;
 pub mod renorm;
 pub mod temperature;
 pub mod weight_noise;

@@ -1,6 +1,6 @@
 //! Learning a stochastic policy from its own rollouts.
 
-mod ppo;
-mod ppo_loss;
+pub(crate) mod ppo;
+pub(crate) mod ppo_loss;
 
 pub use ppo::{Ppo, PpoConfig};

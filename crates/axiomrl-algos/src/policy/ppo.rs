@@ -152,13 +152,7 @@ impl Algorithm for Ppo {
 
 impl PpoLearner {
     fn new(config: PpoConfig, setup: &Setup) -> Result<Self, BuildError> {
-        let distribution = match &setup.action_space {
-            Space::Discrete { n } => Distribution::Categorical { n: *n },
-            Space::MultiDiscrete { nvec } => Distribution::MultiCategorical { nvec: nvec.clone() },
-            Space::MultiBinary { n } => Distribution::Bernoulli { n: *n },
-            Space::Box(space) => Distribution::DiagGaussian { d: space.dim() },
-            Space::Dict { .. } => return Err(BuildError::Setting("actions cannot be a Dict".to_owned())),
-        };
+        let distribution = distribution_for(&setup.action_space)?;
         let encoder = Encoder::new(&setup.observation_space);
         let mut rng = setup.rng("init");
         let spec = |outputs| MlpSpec::new(encoder.width(), &config.hidden_sizes, outputs, config.activation);
@@ -218,6 +212,17 @@ impl PpoLearner {
     }
 }
 
+/// What a policy that is sampled from draws its actions from.
+pub(crate) fn distribution_for(actions: &Space) -> Result<Distribution, BuildError> {
+    match actions {
+        Space::Discrete { n } => Ok(Distribution::Categorical { n: *n }),
+        Space::MultiDiscrete { nvec } => Ok(Distribution::MultiCategorical { nvec: nvec.clone() }),
+        Space::MultiBinary { n } => Ok(Distribution::Bernoulli { n: *n }),
+        Space::Box(space) => Ok(Distribution::DiagGaussian { d: space.dim() }),
+        Space::Dict { .. } => Err(BuildError::Setting("actions cannot be a Dict".to_owned())),
+    }
+}
+
 /// Copies the chosen steps of a rollout side by side.
 fn gather(rollout: &Rollout, encoder: &Encoder, chosen: &[u32], normalize: bool, into: &mut Minibatch) {
     let spec = rollout.spec();
@@ -245,7 +250,7 @@ fn gather(rollout: &Rollout, encoder: &Encoder, chosen: &[u32], normalize: bool,
 }
 
 /// To mean 0 and (sample) standard deviation 1.
-fn standardise(values: &mut [f32]) {
+pub(crate) fn standardise(values: &mut [f32]) {
     let n = values.len() as f64;
     let mean = values.iter().map(|&v| f64::from(v)).sum::<f64>() / n;
     let variance = values.iter().map(|&v| (f64::from(v) - mean).powi(2)).sum::<f64>() / (n - 1.0);
@@ -254,7 +259,7 @@ fn standardise(values: &mut [f32]) {
 }
 
 /// How much of the variance of the returns the values foresaw: 1 is all, below 0 is worse than none.
-fn explained_variance(rollout: &Rollout, n: usize) -> f32 {
+pub(crate) fn explained_variance(rollout: &Rollout, n: usize) -> f32 {
     let variance = |values: &mut dyn Iterator<Item = f32>| {
         let (mut sum, mut squares) = (0.0f64, 0.0f64);
         for v in values {
@@ -369,19 +374,7 @@ impl RolloutLearner for PpoLearner {
     }
 
     fn metric_names(&self) -> &'static [&'static str] {
-        &[
-            "loss",
-            "policy_gradient_loss",
-            "value_loss",
-            "entropy",
-            "approx_kl",
-            "clip_fraction",
-            "grad_norm",
-            "learning_rate",
-            "clip_range",
-            "explained_variance",
-            "std",
-        ]
+        METRICS
     }
 
     fn exchange(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
@@ -397,7 +390,22 @@ impl RolloutLearner for PpoLearner {
     }
 }
 
-fn log_step(metrics: &mut Metrics, report: &PpoReport, norm: f32) {
+/// What is reported.
+pub(crate) const METRICS: &[&str] = &[
+    "loss",
+    "policy_gradient_loss",
+    "value_loss",
+    "entropy",
+    "approx_kl",
+    "clip_fraction",
+    "grad_norm",
+    "learning_rate",
+    "clip_range",
+    "explained_variance",
+    "std",
+];
+
+pub(crate) fn log_step(metrics: &mut Metrics, report: &PpoReport, norm: f32) {
     metrics.add("loss", report.loss);
     metrics.add("policy_gradient_loss", report.policy_loss);
     metrics.add("value_loss", report.value_loss);

@@ -1,7 +1,12 @@
 //! How experience reaches a learner: each way exists once, for all algorithms that use it.
 
+mod hidden;
 mod off_policy;
 mod on_policy;
+mod recurrent_rollout;
+mod sequence;
 
 pub use off_policy::{OffPolicy, ReplayLearner, ReplaySettings, Update};
 pub use on_policy::{OnPolicy, RolloutLearner, RolloutUpdate};
+pub use recurrent_rollout::{RecurrentLearner, RecurrentRollout, RecurrentSettings, RecurrentUpdate};
+pub use sequence::{Sequence, SequenceLearner, SequenceSettings, SequenceUpdate};

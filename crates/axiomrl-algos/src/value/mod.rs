@@ -2,15 +2,15 @@
 
 mod backup;
 mod config;
-mod direct;
+pub(crate) mod direct;
 mod dqn;
 mod fractions;
-mod heads;
+pub(crate) mod heads;
 mod implicit;
 mod learner;
 mod loss;
 mod model;
-mod outcomes;
+pub(crate) mod outcomes;
 pub mod presets;
 
 pub use config::{Backup, DqnConfig, Exploration, HeadKind};

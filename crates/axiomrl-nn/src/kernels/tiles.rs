@@ -15,6 +15,13 @@ macro_rules! tiled_product {
         #[target_feature(enable = $features)]
         pub unsafe fn product(c: &mut [f32], m: usize, n: usize, k: usize, a: Left<'_>, b: &[f32], accumulate: bool) {
             let mut column = 0;
+            // A row or two: wide blocks read long runs of `b`. Narrow ones would walk down it in steps of `n`, and where that is
+            // a power of two the lines they touch evict one another.
+            while m < 4 && n - column >= 8 * LANES {
+                // SAFETY: the caller's guarantees; the block ends at or before column `n`.
+                unsafe { block::<8, false>(c, m, n, k, a, b, accumulate, column, 8 * LANES) };
+                column += 8 * LANES;
+            }
             while column < n {
                 let width = (n - column).min(2 * LANES);
                 // SAFETY: the caller's guarantees; `column + width <= n` and `width` fits the vectors asked for.
@@ -57,11 +64,11 @@ macro_rules! tiled_product {
             // SAFETY: the caller guarantees the lengths; every tile stays within `m` rows and columns `column..column + width`.
             unsafe {
                 let (b, c) = (b.as_ptr().add(column), c.as_mut_ptr().add(column));
-                while row + $rows <= m {
+                while V <= 2 && row + $rows <= m {
                     tile::<$rows, V, CUT>(c.add(row * n), n, k, a.add(row * a_row), a_row, a_step, b, accumulate, mask);
                     row += $rows;
                 }
-                while row + 4 <= m {
+                while V <= 2 && row + 4 <= m {
                     tile::<4, V, CUT>(c.add(row * n), n, k, a.add(row * a_row), a_row, a_step, b, accumulate, mask);
                     row += 4;
                 }

@@ -28,6 +28,8 @@ const QUICK: &[(&str, &str)] = &[
     ("ent_coef", "0.01"),
     ("log_std_init", "-1.5"),
     ("gamma", "0.9"),
+    ("v_min", "-10"),
+    ("v_max", "10"),
 ];
 
 /// A run file for `entry` on `env`, with quick settings and then `extra` (`key=value`).
@@ -45,6 +47,10 @@ pub fn config(entry: &AlgoEntry, env: &str, steps: u64, seed: u64, extra: &[&str
     // Polyak averaging is per update where there is no interval to copy at.
     if defaults.get("tau").is_some() && defaults.get("target_update_interval").is_none() {
         assignments.push("algo_kwargs.tau=0.02".into());
+    }
+    // The conservative penalty moves values on purpose; a small one moves them by little.
+    if defaults.get("cql_alpha").and_then(Value::as_f64).is_some_and(|alpha| alpha > 0.0) {
+        assignments.push("algo_kwargs.cql_alpha=0.01".into());
     }
     assignments.extend(extra.iter().map(|&e| e.to_owned()));
     entry.read(&text, "test", &assignments).unwrap()

@@ -1,0 +1,475 @@
+//! # MPO: maximum a posteriori policy optimisation
+//!
+//! **What it does.** Draws actions from the policy, weighs them by their value, and fits the policy to the weighted
+//! actions while keeping every step small. No gradient flows from the critic into the policy.
+//!
+//! **When to use it.** Continuous actions, when the step-by-step constraint is worth its cost: robust to rough critics and
+//! to badly scaled rewards.
+//!
+//! **The update.** With N actions drawn from a copy of the policy that is renewed now and then:
+//! ```text
+//! critic:  (Q(s, a) - (R + D * mean_n Q'(s', a'_n)))^2 / 2
+//! E-step:  w_n = softmax_n(Q'(s, a_n) / eta),   eta minimises  eta * (epsilon + mean log mean_n exp(Q' / eta))
+//! M-step:  - sum_n w_n [ log N(a_n; mu, std_old) + log N(a_n; mu_old, std) ]
+//!          + alpha_mean * KL(mean moved) + alpha_std * KL(spread changed)
+//! ```
+//! The multipliers alpha, one per action dimension and kind, grow while their divergence is above its bound.
+//!
+//! **Details that matter.**
+//! - Mean and spread are constrained apart: the spread may only shrink slowly, which keeps exploration alive.
+//! - The Gaussian is not squashed. Actions are clipped to [-1, 1] before they are executed, stored or valued, and a
+//!   penalty (`epsilon_penalty`) draws the policy back inside.
+//! - Target networks are copied every `target_update_interval` updates.
+//! - The policy is improved at the first observation of each transition.
+//!
+//! **What is left out.** Retrace: the critic learns from n-step returns.
+//!
+//! **Reference.** Abdolmaleki and others, Maximum a posteriori policy optimisation, 2018; the decoupled constraints are
+//! from Relative entropy regularized policy iteration, 2018.
+
+use super::mpo_duals::{LEAST_RAW, Move, multiplier, sample_weights};
+use crate::agent::{Agent, Diverged, Progress, Setup, finite};
+use crate::config::layer_widths;
+use crate::parts::checks::BuildError;
+use crate::parts::encode::Encoder;
+use crate::regimes::{OffPolicy, ReplayLearner, ReplaySettings, Update};
+use crate::registry::Algorithm;
+use crate::state::{StateError, StateIo};
+use axiomrl_core::Schedule;
+use axiomrl_core::random::normal;
+use axiomrl_envs::{ObsRef, Rng};
+use axiomrl_nn::math::{sigmoid, softplus};
+use axiomrl_nn::{
+    Activation, AdamConfig, Init, Mlp, MlpSpec, Optimizer, OptimizerConfig, Params, clip_scale, fused_loss, global_norm,
+    gradients, leaf,
+};
+use garde::Validate;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Settings of MPO.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, Validate)]
+#[serde(deny_unknown_fields, default)]
+#[garde(allow_unvalidated)]
+pub struct MpoConfig {
+    /// Step size of Adam, for policy and critic.
+    #[garde(custom(Schedule::range_ok(0.0, 1.0)))]
+    pub learning_rate: Schedule,
+    /// Step size of Adam for the multipliers.
+    #[garde(custom(Schedule::range_ok(0.0, 10.0)))]
+    pub dual_learning_rate: Schedule,
+    /// Largest global norm of a gradient.
+    #[garde(range(min = 0.0))]
+    pub max_grad_norm: f32,
+    /// Transitions kept.
+    #[garde(range(min = 1, max = 100_000_000))]
+    pub buffer_capacity: usize,
+    /// Transitions per update.
+    #[garde(range(min = 1, max = 65_536))]
+    pub batch_size: usize,
+    /// Random steps before the first update.
+    pub learning_starts: u64,
+    /// Environment steps between bursts of updates.
+    #[garde(range(min = 1))]
+    pub train_frequency: u64,
+    /// Updates in a burst; -1 makes as many as steps were taken.
+    #[garde(range(min = -1, max = 100_000))]
+    pub gradient_steps: i64,
+    /// Updates between copies to the target networks.
+    #[garde(range(min = 1))]
+    pub target_update_interval: u64,
+    /// Discount per step.
+    #[garde(range(min = 0.0, max = 1.0))]
+    pub gamma: f32,
+    /// Rewards summed before bootstrapping.
+    #[garde(range(min = 1, max = 1000))]
+    pub n_step: usize,
+    /// Factor on rewards before they are learned from.
+    #[garde(range(min = 1e-6, max = 1e6))]
+    pub reward_scale: f32,
+    /// Actions drawn per observation.
+    #[garde(range(min = 2, max = 1000))]
+    pub action_samples: usize,
+    /// How far the weights of the samples may be from equal.
+    #[garde(range(min = 1e-8, max = 10.0))]
+    pub epsilon: f32,
+    /// As `epsilon`, for the weights that punish actions outside of the range; 0 leaves the penalty out.
+    #[garde(range(min = 0.0, max = 10.0))]
+    pub epsilon_penalty: f32,
+    /// Divergence per dimension that a move of the mean may cause.
+    #[garde(range(min = 1e-8, max = 10.0))]
+    pub epsilon_mean: f32,
+    /// Divergence per dimension that a change of the spread may cause.
+    #[garde(range(min = 1e-10, max = 10.0))]
+    pub epsilon_std: f32,
+    /// Spread of the policy at the start.
+    #[garde(range(min = 1e-3, max = 10.0))]
+    pub std_init: f32,
+    /// Widths of the hidden layers of policy and critic.
+    #[garde(custom(layer_widths))]
+    pub hidden_sizes: Vec<usize>,
+    /// Non-linearity of the hidden layers.
+    #[schemars(with = "String")]
+    pub activation: Activation,
+    /// LayerNorm in both networks.
+    pub layer_norm: bool,
+}
+
+impl Default for MpoConfig {
+    fn default() -> Self {
+        Self {
+            learning_rate: Schedule::Constant(3e-4),
+            dual_learning_rate: Schedule::Constant(1e-2),
+            max_grad_norm: 40.0,
+            buffer_capacity: 1_000_000,
+            batch_size: 256,
+            learning_starts: 1000,
+            train_frequency: 1,
+            gradient_steps: 1,
+            target_update_interval: 100,
+            gamma: 0.99,
+            n_step: 5,
+            reward_scale: 1.0,
+            action_samples: 20,
+            epsilon: 0.1,
+            epsilon_penalty: 1e-3,
+            epsilon_mean: 0.0025,
+            epsilon_std: 1e-6,
+            std_init: 0.7,
+            hidden_sizes: vec![256, 256, 256],
+            activation: Activation::Elu,
+            layer_norm: true,
+        }
+    }
+}
+
+pub struct Mpo;
+
+impl Algorithm for Mpo {
+    type Config = MpoConfig;
+
+    fn build(config: MpoConfig, setup: &Setup) -> Result<Box<dyn Agent>, BuildError> {
+        if config.n_step > config.buffer_capacity {
+            let (n, capacity) = (config.n_step, config.buffer_capacity);
+            let message = format!("`n_step` {n} is longer than `buffer_capacity` {capacity}; make the buffer larger");
+            return Err(BuildError::Setting(message));
+        }
+        let settings = ReplaySettings {
+            capacity: config.buffer_capacity,
+            batch_size: config.batch_size,
+            learning_starts: config.learning_starts,
+            train_frequency: config.train_frequency,
+            gradient_steps: u64::try_from(config.gradient_steps).ok(),
+            n_step: config.n_step,
+            gamma: config.gamma,
+            priority: None,
+            priority_beta: Schedule::Constant(1.0),
+        };
+        Ok(Box::new(OffPolicy::new(MpoLearner::new(config, setup), settings, setup)))
+    }
+}
+
+/// The least spread of the policy.
+const LEAST_STD: f32 = 1e-4;
+
+/// The learner of MPO.
+struct MpoLearner {
+    config: MpoConfig,
+    encoder: Encoder,
+    d: usize,
+    actor: Mlp,
+    actor_target: Mlp,
+    critic: Mlp,
+    critic_target: Mlp,
+    actor_optimizer: Optimizer,
+    critic_optimizer: Optimizer,
+    /// Free numbers behind the multipliers: temperature, penalty temperature, then mean and spread per dimension.
+    duals: Params,
+    dual_optimizer: Optimizer,
+    head: Vec<f32>,
+    q: Vec<f32>,
+    targets: Vec<f32>,
+    /// Actions `[rows, samples, d]` drawn from the target policy, as drawn.
+    drawn: Vec<f32>,
+    weights: Vec<f32>,
+    joint: Vec<f32>,
+}
+
+impl MpoLearner {
+    fn new(config: MpoConfig, setup: &Setup) -> Self {
+        let encoder = Encoder::new(&setup.observation_space);
+        let d = setup.action_width();
+        let mut rng = setup.rng("init");
+        let network = |inputs: usize, outputs: usize, rng: &mut Rng| {
+            let mut spec = MlpSpec::new(inputs, &config.hidden_sizes, outputs, config.activation);
+            spec.layer_norm = config.layer_norm;
+            Mlp::new(spec, 1, &Init::Xavier { output_scale: 0.1 }, rng)
+        };
+        let actor = network(encoder.width(), 2 * d, &mut rng);
+        let critic = network(encoder.width() + d, 1, &mut rng);
+        let adam = OptimizerConfig::Adam(AdamConfig::default());
+        // The multiplier of the spread starts high, so that exploration does not die before values are known.
+        let mut duals = vec![10.0; 2 + d];
+        duals.extend(std::iter::repeat_n(1000.0, d));
+        Self {
+            actor_optimizer: Optimizer::new(&adam, actor.params.as_slice().len()),
+            critic_optimizer: Optimizer::new(&adam, critic.params.as_slice().len()),
+            dual_optimizer: Optimizer::new(&adam, duals.len()),
+            duals: Params::from_vec(1, duals.len(), duals),
+            actor_target: actor.clone(),
+            critic_target: critic.clone(),
+            config,
+            encoder,
+            d,
+            actor,
+            critic,
+            head: Vec::new(),
+            q: Vec::new(),
+            targets: Vec::new(),
+            drawn: Vec::new(),
+            weights: Vec::new(),
+            joint: Vec::new(),
+        }
+    }
+
+    /// The spread behind a raw output, and its derivative; a raw output of 0 means `std_init`.
+    fn std(&self, raw: f32) -> (f32, f32) {
+        let scale = self.config.std_init / std::f32::consts::LN_2;
+        (scale * softplus(raw) + LEAST_STD, scale * sigmoid(raw))
+    }
+
+    /// Draws actions for every observation from the target policy and values them with the target critic. Leaves the
+    /// policy's outputs in `head`, the actions in `drawn` and the values in `q`.
+    fn look_around(&mut self, obs: &[f32], rows: usize, rng: &mut Rng) {
+        let (d, samples) = (self.d, self.config.action_samples);
+        let mut head = std::mem::take(&mut self.head);
+        self.actor_target.infer(obs, rows, &mut head);
+        self.drawn.clear();
+        self.joint.clear();
+        for (obs, head) in obs.chunks_exact(self.encoder.width()).zip(head.chunks_exact(2 * d)) {
+            for _ in 0..samples {
+                self.joint.extend_from_slice(obs);
+                for i in 0..d {
+                    let action = head[i] + self.std(head[d + i]).0 * normal(rng);
+                    self.drawn.push(action);
+                    self.joint.push(action.clamp(-1.0, 1.0));
+                }
+            }
+        }
+        self.head = head;
+        self.critic_target.infer(&self.joint, rows * samples, &mut self.q);
+    }
+
+    fn update_critic(&mut self, obs: &[f32], update: &mut Update<'_>, rate: f32) -> Result<(), Diverged> {
+        let batch = update.batch;
+        let rows = batch.rows;
+        self.look_around(&self.encoder.encode(batch.next_obs.as_ref()), rows, update.rng);
+        let samples = self.config.action_samples;
+        self.targets.clear();
+        self.targets.extend(self.q.chunks_exact(samples).enumerate().map(|(row, q)| {
+            let value = q.iter().sum::<f32>() / samples as f32;
+            self.config.reward_scale * batch.reward[row] + batch.discount[row] * value
+        }));
+
+        let width = self.encoder.width();
+        self.joint.clear();
+        for row in 0..rows {
+            self.joint.extend_from_slice(&obs[row * width..(row + 1) * width]);
+            self.joint.extend_from_slice(&batch.action[row * self.d..(row + 1) * self.d]);
+        }
+        let (targets, share) = (&self.targets, 1.0 / rows as f32);
+        let (mut loss_value, mut q_mean) = (0.0, 0.0);
+        let params = self.critic.params.tracked();
+        let q = self.critic.forward(leaf(&self.joint, [rows, width + self.d]), params.clone(), None);
+        let loss = fused_loss([q], |[q]| {
+            let errors: Vec<f32> = q.iter().zip(targets).map(|(q, target)| q - target).collect();
+            loss_value = 0.5 * share * errors.iter().map(|e| e * e).sum::<f32>();
+            q_mean = share * q.iter().sum::<f32>();
+            (loss_value, [errors.iter().map(|e| share * e).collect()])
+        });
+        finite("the critic loss", loss_value, update.number)?;
+        let [gradient] = gradients(loss, [&params]);
+        drop(params);
+        let norm = finite("the gradient of the critic", global_norm(&[&gradient]), update.number)?;
+        let scale = clip_scale(norm, self.config.max_grad_norm);
+        self.critic_optimizer.step(&mut self.critic.params, &gradient, rate, scale);
+        update.metrics.add("critic_loss", loss_value);
+        update.metrics.add("q_value_mean", q_mean);
+        update.metrics.add("target_q_mean", share * targets.iter().sum::<f32>());
+        update.metrics.add("critic_grad_norm", norm);
+        Ok(())
+    }
+
+    /// Weighs the drawn actions; returns the gradients of both temperatures.
+    fn weigh_samples(&mut self, update: &mut Update<'_>) -> [f32; 2] {
+        let (d, samples) = (self.d, self.config.action_samples);
+        let (temperature, slope) = multiplier(self.duals.as_slice()[0]);
+        let (_, by_temperature) =
+            sample_weights(&self.q, samples, temperature, self.config.epsilon, &mut self.weights);
+        update.metrics.add("temperature", temperature);
+        if self.config.epsilon_penalty == 0.0 {
+            return [by_temperature * slope, 0.0];
+        }
+        // How far outside of the range each action was, as a cost of its own.
+        let outside = |action: &f32| (action.abs() - 1.0).max(0.0);
+        let costs: Vec<f32> = self
+            .drawn
+            .chunks_exact(d)
+            .map(|action| -action.iter().map(|a| outside(a) * outside(a)).sum::<f32>().sqrt())
+            .collect();
+        let (penalty, penalty_slope) = multiplier(self.duals.as_slice()[1]);
+        let mut penalty_weights = Vec::new();
+        let (_, by_penalty) =
+            sample_weights(&costs, samples, penalty, self.config.epsilon_penalty, &mut penalty_weights);
+        self.weights.iter_mut().zip(&penalty_weights).for_each(|(w, p)| *w += p);
+        [by_temperature * slope, by_penalty * penalty_slope]
+    }
+
+    fn update_policy(&mut self, obs: &[f32], update: &mut Update<'_>, rate: f32) -> Result<(), Diverged> {
+        let (rows, d, samples) = (update.batch.rows, self.d, self.config.action_samples);
+        self.look_around(obs, rows, update.rng);
+        let temperatures = self.weigh_samples(update);
+        let raw = self.duals.as_slice().to_vec();
+        let (alpha_mean, alpha_std) = (|i: usize| multiplier(raw[2 + i]).0, |i: usize| multiplier(raw[2 + d + i]).0);
+        let share = 1.0 / rows as f32;
+        let (mut loss_value, mut std_mean) = (0.0, 0.0);
+        let (mut kl_mean, mut kl_std) = (vec![0.0; d], vec![0.0; d]);
+        let params = self.actor.params.tracked();
+        let out = self.actor.forward(leaf(obs, [rows, self.encoder.width()]), params.clone(), None);
+        let loss = fused_loss([out], |[out]| {
+            let mut gradient = vec![0.0; out.len()];
+            for row in 0..rows {
+                for i in 0..d {
+                    let (at, at_raw) = (row * 2 * d + i, row * 2 * d + d + i);
+                    let (std, slope) = self.std(out[at_raw]);
+                    let old = (self.head[at], self.std(self.head[at_raw]).0);
+                    let drawn = (row * samples..(row + 1) * samples).map(|n| (self.drawn[n * d + i], self.weights[n]));
+                    let step = Move::new((out[at], std), old, (alpha_mean(i), alpha_std(i)), drawn);
+                    loss_value += share * step.loss;
+                    kl_mean[i] += share * step.kl_mean;
+                    kl_std[i] += share * step.kl_std;
+                    std_mean += share * std / d as f32;
+                    gradient[at] = share * step.by_mean;
+                    gradient[at_raw] = share * step.by_std * slope;
+                }
+            }
+            (loss_value, [gradient])
+        });
+        finite("the policy loss", loss_value, update.number)?;
+        let [gradient] = gradients(loss, [&params]);
+        drop(params);
+        let norm = finite("the gradient of the policy", global_norm(&[&gradient]), update.number)?;
+        let scale = clip_scale(norm, self.config.max_grad_norm);
+        self.actor_optimizer.step(&mut self.actor.params, &gradient, rate, scale);
+        self.update_duals(temperatures, &kl_mean, &kl_std, update.progress);
+        update.metrics.add("actor_loss", loss_value);
+        update.metrics.add("actor_grad_norm", norm);
+        update.metrics.add("kl_mean", kl_mean.iter().sum::<f32>() / d as f32);
+        update.metrics.add("kl_std", kl_std.iter().sum::<f32>() / d as f32);
+        update.metrics.add("policy_std", std_mean);
+        Ok(())
+    }
+
+    /// Multipliers grow while their divergence is above its bound: gradient of `alpha * (epsilon - divergence)`.
+    fn update_duals(&mut self, temperatures: [f32; 2], kl_mean: &[f32], kl_std: &[f32], progress: Progress) {
+        let raw = self.duals.as_slice();
+        let mut gradient = temperatures.to_vec();
+        for (i, kl) in kl_mean.iter().enumerate() {
+            gradient.push((self.config.epsilon_mean - kl) * multiplier(raw[2 + i]).1);
+        }
+        for (i, kl) in kl_std.iter().enumerate() {
+            gradient.push((self.config.epsilon_std - kl) * multiplier(raw[2 + self.d + i]).1);
+        }
+        let rate = self.config.dual_learning_rate.at(progress.fraction()) as f32;
+        self.dual_optimizer.step(&mut self.duals, &gradient, rate, 1.0);
+        self.duals.make_mut().iter_mut().for_each(|raw| *raw = raw.max(LEAST_RAW));
+    }
+}
+
+impl ReplayLearner for MpoLearner {
+    fn explore(
+        &mut self,
+        obs: ObsRef<'_>,
+        masks: &[bool],
+        rows: usize,
+        _progress: Progress,
+        rng: &mut Rng,
+        actions: &mut [f32],
+    ) {
+        self.predict(obs, masks, rows, false, rng, actions);
+    }
+
+    fn predict(
+        &mut self,
+        obs: ObsRef<'_>,
+        _masks: &[bool],
+        rows: usize,
+        deterministic: bool,
+        rng: &mut Rng,
+        actions: &mut [f32],
+    ) {
+        let mut head = std::mem::take(&mut self.head);
+        self.actor.infer(&self.encoder.encode(obs), rows, &mut head);
+        for (action, head) in actions.chunks_exact_mut(self.d).zip(head.chunks_exact(2 * self.d)) {
+            for (i, action) in action.iter_mut().enumerate() {
+                let noise = if deterministic { 0.0 } else { self.std(head[self.d + i]).0 * normal(rng) };
+                *action = (head[i] + noise).clamp(-1.0, 1.0);
+            }
+        }
+        self.head = head;
+    }
+
+    fn values(&mut self, obs: ObsRef<'_>, masks: &[bool], rows: usize, values: &mut [f32]) {
+        let mut actions = vec![0.0; rows * self.d];
+        // The deterministic action draws nothing.
+        self.predict(obs, masks, rows, true, &mut axiomrl_core::stream(0, "unused"), &mut actions);
+        let obs = self.encoder.encode(obs);
+        self.joint.clear();
+        for (obs, action) in obs.chunks_exact(self.encoder.width()).zip(actions.chunks_exact(self.d)) {
+            self.joint.extend_from_slice(obs);
+            self.joint.extend_from_slice(action);
+        }
+        self.critic.infer(&self.joint, rows, &mut self.q);
+        values.iter_mut().zip(&self.q).for_each(|(value, q)| *value = q / self.config.reward_scale);
+    }
+
+    fn update(&mut self, mut update: Update<'_>) -> Result<(), Diverged> {
+        let obs = self.encoder.encode(update.batch.obs.as_ref());
+        let rate = self.config.learning_rate.at(update.progress.fraction()) as f32;
+        self.update_critic(&obs, &mut update, rate)?;
+        self.update_policy(&obs, &mut update, rate)?;
+        if update.number.is_multiple_of(self.config.target_update_interval) {
+            self.actor_target.params.copy_from(&self.actor.params);
+            self.critic_target.params.copy_from(&self.critic.params);
+        }
+        update.metrics.set("learning_rate", f64::from(rate));
+        Ok(())
+    }
+
+    fn metric_names(&self) -> &'static [&'static str] {
+        &[
+            "critic_loss",
+            "actor_loss",
+            "q_value_mean",
+            "target_q_mean",
+            "critic_grad_norm",
+            "actor_grad_norm",
+            "temperature",
+            "kl_mean",
+            "kl_std",
+            "policy_std",
+            "learning_rate",
+        ]
+    }
+
+    fn exchange(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        io.mlp("actor", &mut self.actor)?;
+        io.mlp("actor_target", &mut self.actor_target)?;
+        io.mlp("critic", &mut self.critic)?;
+        io.mlp("critic_target", &mut self.critic_target)?;
+        io.params("duals", &mut self.duals)?;
+        io.optimizer("actor", &mut self.actor_optimizer)?;
+        io.optimizer("critic", &mut self.critic_optimizer)?;
+        io.optimizer("duals", &mut self.dual_optimizer)
+    }
+}

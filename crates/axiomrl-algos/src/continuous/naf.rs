@@ -1,0 +1,314 @@
+//! # NAF: normalised advantage functions
+//!
+//! **What it does.** Q-learning for continuous actions. The network gives a value, a best action and how steeply the
+//! value falls away from it; the maximum over actions is then known without searching, and no actor is trained.
+//!
+//! **When to use it.** Low-dimensional continuous actions where the best action is one region, not two. One network
+//! makes it the simplest method here.
+//!
+//! **The update.** With the heads V(s), mu(s) = tanh(.) and a lower triangle L(s) with a positive diagonal:
+//! ```text
+//! Q(s, a) = V(s) - 1/2 * |L(s)^T (a - mu(s))|^2
+//! y       = R + D * V'(s')
+//! loss    = mean (Q(s, a) - y)^2 / 2
+//! ```
+//! V' comes from a slowly moving copy of the network.
+//!
+//! **Details that matter.**
+//! - Q has its maximum V at mu, which tanh keeps inside the action range.
+//! - The precision L L^T is never formed. Its diagonal is `exp` of a cut number, or `softplus`, and the gradient is cut
+//!   to `max_grad_norm`: one steep row would otherwise drown all others.
+//! - `exploration: precision` draws noise that is small where Q is sharp (mu + c * L^-T z); the other kinds add noise of
+//!   a fixed size. What is stored is the action after clipping.
+//! - Termination and time limits are told apart.
+//!
+//! **What is left out.** The model-based rollouts of the second half of the publication.
+//!
+//! **Reference.** Gu and others, Continuous deep Q-learning with model-based acceleration, 2016.
+
+use super::naf_head::{Diagonal, NafHead};
+use crate::agent::{Agent, Diverged, Progress, Setup, finite};
+use crate::config::layer_widths;
+use crate::parts::checks::BuildError;
+use crate::parts::encode::Encoder;
+use crate::parts::noise::{ActionNoise, Exploration, add_noise};
+use crate::regimes::{OffPolicy, ReplayLearner, ReplaySettings, Update};
+use crate::registry::Algorithm;
+use crate::state::{StateError, StateIo};
+use axiomrl_core::Schedule;
+use axiomrl_envs::{ObsRef, Rng};
+use axiomrl_nn::{
+    Activation, AdamConfig, Init, Mlp, MlpSpec, Optimizer, OptimizerConfig, clip_scale, fused_loss, global_norm,
+    gradients, leaf,
+};
+use garde::Validate;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Noise that NAF explores with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NafExploration {
+    /// Independent noise at each step.
+    Gaussian,
+    /// Noise that drifts back to zero, started afresh in each episode.
+    OrnsteinUhlenbeck,
+    /// Pink noise: slow movements as strong as fast ones.
+    Colored,
+    /// Independent noise with the learned covariance.
+    Precision,
+}
+
+/// Settings of NAF.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, Validate)]
+#[serde(deny_unknown_fields, default)]
+#[garde(allow_unvalidated)]
+pub struct NafConfig {
+    /// Step size of Adam.
+    #[garde(custom(Schedule::range_ok(0.0, 1.0)))]
+    pub learning_rate: Schedule,
+    /// Transitions kept.
+    #[garde(range(min = 1, max = 100_000_000))]
+    pub buffer_capacity: usize,
+    /// Transitions per update.
+    #[garde(range(min = 1, max = 65_536))]
+    pub batch_size: usize,
+    /// Random steps before the first update.
+    pub learning_starts: u64,
+    /// Environment steps between bursts of updates.
+    #[garde(range(min = 1))]
+    pub train_frequency: u64,
+    /// Updates in a burst; -1 makes as many as steps were taken.
+    #[garde(range(min = -1, max = 100_000))]
+    pub gradient_steps: i64,
+    /// How much of the network the target network takes over per update.
+    #[garde(range(min = 0.0, max = 1.0))]
+    pub tau: f32,
+    /// Discount per step.
+    #[garde(range(min = 0.0, max = 1.0))]
+    pub gamma: f32,
+    /// Rewards summed before bootstrapping.
+    #[garde(range(min = 1, max = 1000))]
+    pub n_step: usize,
+    /// Factor on rewards before they are learned from.
+    #[garde(range(min = 1e-6, max = 1e6))]
+    pub reward_scale: f32,
+    /// Largest global norm of a gradient.
+    #[garde(range(min = 0.0))]
+    pub max_grad_norm: f32,
+    /// Noise added to the best action while collecting.
+    pub exploration: NafExploration,
+    /// Size of that noise, over the run.
+    #[garde(custom(Schedule::range_ok(0.0, 10.0)))]
+    pub exploration_noise: Schedule,
+    /// Slowest movement of coloured noise, in steps: about the length of an episode.
+    #[garde(range(min = 2, max = 1_000_000))]
+    pub exploration_horizon: usize,
+    /// What keeps the diagonal of the triangle positive.
+    pub diagonal: Diagonal,
+    /// Widths of the hidden layers.
+    #[garde(custom(layer_widths))]
+    pub hidden_sizes: Vec<usize>,
+    /// Non-linearity of the hidden layers.
+    #[schemars(with = "String")]
+    pub activation: Activation,
+}
+
+impl Default for NafConfig {
+    fn default() -> Self {
+        Self {
+            learning_rate: Schedule::Constant(1e-3),
+            buffer_capacity: 100_000,
+            batch_size: 128,
+            learning_starts: 1000,
+            train_frequency: 1,
+            gradient_steps: 1,
+            tau: 0.005,
+            gamma: 0.99,
+            n_step: 1,
+            reward_scale: 1.0,
+            max_grad_norm: 10.0,
+            exploration: NafExploration::OrnsteinUhlenbeck,
+            exploration_noise: Schedule::Constant(0.2),
+            exploration_horizon: 1000,
+            diagonal: Diagonal::Exp,
+            hidden_sizes: vec![256, 256],
+            activation: Activation::Relu,
+        }
+    }
+}
+
+pub struct Naf;
+
+impl Algorithm for Naf {
+    type Config = NafConfig;
+
+    fn build(config: NafConfig, setup: &Setup) -> Result<Box<dyn Agent>, BuildError> {
+        if config.n_step > config.buffer_capacity {
+            let (n, capacity) = (config.n_step, config.buffer_capacity);
+            let message = format!("`n_step` {n} is longer than `buffer_capacity` {capacity}; make the buffer larger");
+            return Err(BuildError::Setting(message));
+        }
+        let settings = ReplaySettings {
+            capacity: config.buffer_capacity,
+            batch_size: config.batch_size,
+            learning_starts: config.learning_starts,
+            train_frequency: config.train_frequency,
+            gradient_steps: u64::try_from(config.gradient_steps).ok(),
+            n_step: config.n_step,
+            gamma: config.gamma,
+            priority: None,
+            priority_beta: Schedule::Constant(1.0),
+        };
+        Ok(Box::new(OffPolicy::new(NafLearner::new(config, setup), settings, setup)))
+    }
+}
+
+/// The learner of NAF.
+struct NafLearner {
+    config: NafConfig,
+    encoder: Encoder,
+    head: NafHead,
+    online: Mlp,
+    target: Mlp,
+    optimizer: Optimizer,
+    noise: ActionNoise,
+    out: Vec<f32>,
+    drawn: Vec<f32>,
+    targets: Vec<f32>,
+}
+
+impl NafLearner {
+    fn new(config: NafConfig, setup: &Setup) -> Self {
+        let encoder = Encoder::new(&setup.observation_space);
+        let head = NafHead { d: setup.action_width(), diagonal: config.diagonal };
+        let spec = MlpSpec::new(encoder.width(), &config.hidden_sizes, head.outputs(), config.activation);
+        // A small last layer: the first actions are near the middle and the first precision near 1.
+        let online = Mlp::new(spec, 1, &Init::Xavier { output_scale: 0.1 }, &mut setup.rng("init"));
+        let optimizer = Optimizer::new(&OptimizerConfig::Adam(AdamConfig::default()), online.params.as_slice().len());
+        let process = match config.exploration {
+            NafExploration::Gaussian | NafExploration::Precision => Exploration::Gaussian,
+            NafExploration::OrnsteinUhlenbeck => Exploration::OrnsteinUhlenbeck,
+            NafExploration::Colored => Exploration::Colored,
+        };
+        let horizon = config.exploration_horizon;
+        let noise = ActionNoise::new(process, setup.num_envs, head.d, horizon, &mut setup.rng("noise"));
+        Self {
+            config,
+            encoder,
+            head,
+            target: online.clone(),
+            online,
+            optimizer,
+            noise,
+            out: Vec::new(),
+            drawn: Vec::new(),
+            targets: Vec::new(),
+        }
+    }
+
+    /// y = R + D * V'(s').
+    fn compute_targets(&mut self, update: &Update<'_>) {
+        let batch = update.batch;
+        self.target.infer(&self.encoder.encode(batch.next_obs.as_ref()), batch.rows, &mut self.out);
+        let values = self.out.iter().step_by(self.head.outputs());
+        let returns = batch.reward.iter().zip(&batch.discount).zip(values);
+        self.targets.clear();
+        self.targets.extend(returns.map(|((reward, discount), v)| self.config.reward_scale * reward + discount * v));
+    }
+}
+
+impl ReplayLearner for NafLearner {
+    fn explore(
+        &mut self,
+        obs: ObsRef<'_>,
+        masks: &[bool],
+        rows: usize,
+        progress: Progress,
+        rng: &mut Rng,
+        actions: &mut [f32],
+    ) {
+        self.predict(obs, masks, rows, true, rng, actions);
+        self.noise.draw(actions.len(), rng, &mut self.drawn);
+        if self.config.exploration == NafExploration::Precision {
+            let outputs = self.out.chunks_exact(self.head.outputs());
+            for (z, out) in self.drawn.chunks_exact_mut(self.head.d).zip(outputs) {
+                self.head.shape_noise(out, z);
+            }
+        }
+        add_noise(actions, &self.drawn, self.config.exploration_noise.at(progress.fraction()) as f32);
+    }
+
+    fn predict(
+        &mut self,
+        obs: ObsRef<'_>,
+        _masks: &[bool],
+        rows: usize,
+        _deterministic: bool,
+        _rng: &mut Rng,
+        actions: &mut [f32],
+    ) {
+        self.online.infer(&self.encoder.encode(obs), rows, &mut self.out);
+        let outputs = self.out.chunks_exact(self.head.outputs());
+        outputs.zip(actions.chunks_exact_mut(self.head.d)).for_each(|(out, action)| self.head.best_action(out, action));
+    }
+
+    fn values(&mut self, obs: ObsRef<'_>, _masks: &[bool], rows: usize, values: &mut [f32]) {
+        self.online.infer(&self.encoder.encode(obs), rows, &mut self.out);
+        for (value, out) in values.iter_mut().zip(self.out.chunks_exact(self.head.outputs())) {
+            *value = out[0] / self.config.reward_scale;
+        }
+    }
+
+    fn update(&mut self, update: Update<'_>) -> Result<(), Diverged> {
+        self.compute_targets(&update);
+        let (batch, head, targets) = (update.batch, self.head, &self.targets);
+        let rows = batch.rows;
+        let share = 1.0 / rows as f32;
+        let (mut loss_value, mut q_mean) = (0.0, 0.0);
+        let params = self.online.params.tracked();
+        let obs = self.encoder.encode(batch.obs.as_ref());
+        let out = self.online.forward(leaf(&obs, [rows, self.encoder.width()]), params.clone(), None);
+        let loss = fused_loss([out], |[out]| {
+            let mut gradient = vec![0.0; out.len()];
+            let places = gradient.chunks_exact_mut(head.outputs());
+            for (row, (place, out)) in places.zip(out.chunks_exact(head.outputs())).enumerate() {
+                let q = head.q_value(out, &batch.action[row * head.d..(row + 1) * head.d], place);
+                let error = q - targets[row];
+                place.iter_mut().for_each(|g| *g *= share * error);
+                loss_value += 0.5 * share * error * error;
+                q_mean += share * q;
+            }
+            (loss_value, [gradient])
+        });
+        finite("the loss", loss_value, update.number)?;
+        let [gradient] = gradients(loss, [&params]);
+        drop(params);
+        let norm = finite("the gradient of the network", global_norm(&[&gradient]), update.number)?;
+        let rate = self.config.learning_rate.at(update.progress.fraction()) as f32;
+        self.optimizer.step(&mut self.online.params, &gradient, rate, clip_scale(norm, self.config.max_grad_norm));
+        self.target.params.polyak_from(&self.online.params, self.config.tau);
+
+        update.metrics.add("loss", loss_value);
+        update.metrics.add("q_value_mean", q_mean);
+        update.metrics.add("target_q_mean", share * targets.iter().sum::<f32>());
+        update.metrics.add("grad_norm", norm);
+        update.metrics.set("learning_rate", f64::from(rate));
+        Ok(())
+    }
+
+    fn episode_ended(&mut self, env: usize) {
+        self.noise.episode_ended(env);
+    }
+
+    fn metric_names(&self) -> &'static [&'static str] {
+        &["loss", "q_value_mean", "target_q_mean", "grad_norm", "learning_rate"]
+    }
+
+    fn exchange(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        io.mlp("q", &mut self.online)?;
+        io.mlp("q_target", &mut self.target)?;
+        io.optimizer("q", &mut self.optimizer)?;
+        self.noise.exchange(io)
+    }
+}

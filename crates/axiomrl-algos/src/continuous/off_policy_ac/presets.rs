@@ -1,0 +1,199 @@
+//! The algorithms that are settings of this learner.
+
+use super::settings::{AcConfig, ActorKind, ActorReducer, CriticOutput, TargetAction, TargetReducer};
+use crate::parts::noise::Exploration;
+use crate::parts::temperature::TemperatureSetting;
+use axiomrl_core::Schedule;
+use axiomrl_nn::Activation;
+
+/// Name, summary, user's page and settings of each.
+pub const VARIANTS: &[(&str, &str, &str, fn() -> AcConfig)] = &[
+    ("ddpg", "Deep deterministic policy gradient", include_str!("../../../pages/ddpg.md"), ddpg),
+    ("td3", "Twin delayed DDPG", include_str!("../../../pages/td3.md"), td3),
+    ("sac", "Soft actor-critic", include_str!("../../../pages/sac.md"), sac),
+    ("d4pg", "Distributional DDPG with n-step returns", include_str!("../../../pages/d4pg.md"), d4pg),
+    ("tqc", "SAC with truncated quantile critics", include_str!("../../../pages/tqc.md"), tqc),
+    ("redq", "SAC with a randomised ensemble of ten critics", include_str!("../../../pages/redq.md"), redq),
+    ("droq", "SAC with dropout and LayerNorm critics", include_str!("../../../pages/droq.md"), droq),
+    ("crossq", "SAC without target networks", include_str!("../../../pages/crossq.md"), crossq),
+];
+
+/// Soft actor-critic with twin critics.
+pub fn sac() -> AcConfig {
+    AcConfig {
+        learning_rate: Schedule::Constant(3e-4),
+        actor_learning_rate: None,
+        critic_learning_rate: None,
+        adam_beta1: 0.9,
+        max_grad_norm: None,
+        max_action_grad_norm: None,
+        buffer_capacity: 1_000_000,
+        batch_size: 256,
+        learning_starts: 100,
+        train_frequency: 1,
+        gradient_steps: 1,
+        policy_delay: 1,
+        actor_once_per_block: false,
+        tau: 0.005,
+        gamma: 0.99,
+        n_step: 1,
+        reward_scale: 1.0,
+        actor: ActorKind::TanhGaussian,
+        ent_coef: Some(TemperatureSetting::Auto),
+        ent_coef_init: 1.0,
+        target_entropy: None,
+        entropy_backup: true,
+        exploration: Exploration::Policy,
+        exploration_noise: Schedule::Constant(1.0),
+        exploration_horizon: 1000,
+        target_action: TargetAction::OnlineActor,
+        target_noise: 0.2,
+        target_noise_clip: 0.5,
+        hidden_sizes: vec![256, 256],
+        critic_hidden_sizes: None,
+        activation: Activation::Relu,
+        final_layer_bound: None,
+        n_critics: 2,
+        critic_output: CriticOutput::Scalar,
+        n_atoms: 51,
+        v_min: -150.0,
+        v_max: 150.0,
+        n_quantiles: 25,
+        top_quantiles_to_drop: 2,
+        critic_layer_norm: false,
+        critic_dropout: 0.0,
+        batch_renorm: false,
+        batch_renorm_warmup: 100_000,
+        target_reducer: TargetReducer::Min,
+        subset_size: 2,
+        actor_reducer: ActorReducer::Min,
+        prioritized_replay: false,
+        prioritized_alpha: 0.6,
+        prioritized_beta: Schedule::Linear { start: 0.4, end: 1.0, fraction: 1.0 },
+        prioritized_eps: 1e-6,
+    }
+}
+
+impl Default for AcConfig {
+    fn default() -> Self {
+        sac()
+    }
+}
+
+/// One critic, a deterministic actor, copies of both.
+fn ddpg() -> AcConfig {
+    AcConfig {
+        learning_rate: Schedule::Constant(1e-3),
+        learning_starts: 1000,
+        actor: ActorKind::Deterministic,
+        ent_coef: None,
+        exploration: Exploration::Gaussian,
+        exploration_noise: Schedule::Constant(0.1),
+        target_action: TargetAction::TargetActor,
+        final_layer_bound: Some(3e-3),
+        n_critics: 1,
+        actor_reducer: ActorReducer::First,
+        ..sac()
+    }
+}
+
+/// DDPG with the lower of two critics, smoothed targets and a slower actor.
+fn td3() -> AcConfig {
+    AcConfig {
+        target_action: TargetAction::TargetActorSmoothed,
+        final_layer_bound: None,
+        n_critics: 2,
+        policy_delay: 2,
+        ..ddpg()
+    }
+}
+
+/// DDPG with a categorical critic and n-step returns.
+fn d4pg() -> AcConfig {
+    AcConfig {
+        learning_rate: Schedule::Constant(3e-4),
+        n_step: 5,
+        exploration_noise: Schedule::Constant(0.2),
+        critic_output: CriticOutput::Categorical,
+        critic_layer_norm: true,
+        max_action_grad_norm: Some(1.0),
+        max_grad_norm: Some(40.0),
+        ..ddpg()
+    }
+}
+
+/// Quantile critics whose highest opinions do not count.
+fn tqc() -> AcConfig {
+    AcConfig {
+        critic_output: CriticOutput::Quantile,
+        target_reducer: TargetReducer::Truncated,
+        actor_reducer: ActorReducer::Mean,
+        ..sac()
+    }
+}
+
+/// Ten critics, the lower of two random ones as target, twenty updates per step.
+fn redq() -> AcConfig {
+    AcConfig {
+        n_critics: 10,
+        target_reducer: TargetReducer::SubsetMin,
+        subset_size: 2,
+        actor_reducer: ActorReducer::Mean,
+        gradient_steps: 20,
+        actor_once_per_block: true,
+        learning_starts: 1000,
+        ..sac()
+    }
+}
+
+/// Two critics with dropout and LayerNorm do the work of REDQ's ten.
+fn droq() -> AcConfig {
+    AcConfig {
+        n_critics: 2,
+        critic_layer_norm: true,
+        critic_dropout: 0.01,
+        target_reducer: TargetReducer::Min,
+        ..redq()
+    }
+}
+
+/// Batch renormalisation over both halves of the transition makes target critics needless.
+fn crossq() -> AcConfig {
+    AcConfig {
+        learning_rate: Schedule::Constant(1e-3),
+        adam_beta1: 0.5,
+        batch_renorm: true,
+        policy_delay: 3,
+        ..sac()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use garde::Validate;
+
+    #[test]
+    fn every_preset_is_sound() {
+        for (name, _, _, settings) in VARIANTS {
+            settings().validate().unwrap();
+            settings().check().unwrap_or_else(|problem| panic!("{name}: {problem}"));
+        }
+    }
+
+    #[test]
+    fn contradictions_are_refused_with_the_remedy() {
+        let refused = |config: AcConfig, remedy: &str| {
+            let message = config.check().unwrap_err();
+            assert!(message.contains(remedy), "{message}");
+        };
+        refused(AcConfig { ent_coef: Some(TemperatureSetting::Auto), ..td3() }, "actor: tanh_gaussian");
+        refused(AcConfig { exploration: Exploration::Policy, ..ddpg() }, "gaussian");
+        refused(AcConfig { v_min: 3.0, v_max: 3.0, ..d4pg() }, "v_max");
+        refused(AcConfig { target_reducer: TargetReducer::Truncated, ..sac() }, "critic_output: quantile");
+        refused(AcConfig { top_quantiles_to_drop: 25, ..tqc() }, "n_quantiles");
+        refused(AcConfig { subset_size: 11, ..redq() }, "n_critics");
+        refused(AcConfig { critic_layer_norm: true, ..crossq() }, "batch_renorm");
+        refused(AcConfig { n_step: 50, buffer_capacity: 20, ..d4pg() }, "buffer_capacity");
+    }
+}

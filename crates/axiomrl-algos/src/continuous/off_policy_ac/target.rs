@@ -1,0 +1,239 @@
+//! What the critics should have predicted: `R + D * (value of the next observation + its entropy bonus)`.
+
+use super::head::{ValueHead, softmax};
+use super::settings::{AcConfig, TargetReducer};
+use axiomrl_core::random::below;
+use axiomrl_core::targets::categorical_projection;
+use axiomrl_envs::Rng;
+
+/// The critics' outputs at the next observations: `[members, rows_each, outputs]`, of which the rows from `first` on count.
+#[derive(Clone, Copy)]
+pub struct NextOutputs<'a> {
+    pub out: &'a [f32],
+    pub rows_each: usize,
+    pub first: usize,
+}
+
+impl<'a> NextOutputs<'a> {
+    fn row(&self, member: usize, row: usize, outputs: usize) -> &'a [f32] {
+        let at = (member * self.rows_each + self.first + row) * outputs;
+        &self.out[at..at + outputs]
+    }
+}
+
+/// Makes one target row per transition.
+pub struct TargetMaker {
+    head: ValueHead,
+    reducer: TargetReducer,
+    n_critics: usize,
+    subset_size: usize,
+    /// Quantiles dropped from the pool of all critics.
+    dropped: usize,
+    /// Critics that take part in this update's targets.
+    taking_part: Vec<usize>,
+    pool: Vec<f32>,
+    scratch: Vec<f32>,
+    /// Targets, [`width`](Self::width) numbers per row.
+    pub targets: Vec<f32>,
+}
+
+impl TargetMaker {
+    pub fn new(config: &AcConfig) -> Self {
+        let head = ValueHead::new(config);
+        let dropped = match config.target_reducer {
+            TargetReducer::Truncated => config.top_quantiles_to_drop * config.n_critics,
+            _ => 0,
+        };
+        Self {
+            scratch: vec![0.0; head.outputs()],
+            head,
+            reducer: config.target_reducer,
+            n_critics: config.n_critics,
+            subset_size: config.subset_size,
+            dropped,
+            taking_part: Vec::new(),
+            pool: Vec::new(),
+            targets: Vec::new(),
+        }
+    }
+
+    /// Numbers per target row.
+    pub fn width(&self) -> usize {
+        match (&self.head, self.reducer) {
+            (ValueHead::Quantile { shares }, TargetReducer::Mean | TargetReducer::Truncated) => {
+                shares.len() * self.n_critics - self.dropped
+            }
+            (head, _) => head.outputs(),
+        }
+    }
+
+    /// Chooses the critics of the next targets.
+    pub fn choose(&mut self, rng: &mut Rng) {
+        self.taking_part.clear();
+        self.taking_part.extend(0..self.n_critics);
+        if self.reducer == TargetReducer::SubsetMin {
+            // The first steps of a shuffle: each subset is equally likely.
+            for i in 0..self.subset_size {
+                let other = i + below(rng, self.n_critics - i);
+                self.taking_part.swap(i, other);
+            }
+            self.taking_part.truncate(self.subset_size);
+        }
+    }
+
+    /// Fills `targets`. `bonus` is added to the value of each next observation.
+    pub fn fill(&mut self, next: NextOutputs<'_>, bonus: &[f32], reward: &[f32], discount: &[f32]) {
+        self.targets.clear();
+        for (row, bonus) in bonus.iter().enumerate() {
+            self.push_row(next, row, reward[row] + discount[row] * bonus, discount[row]);
+        }
+    }
+
+    fn push_row(&mut self, next: NextOutputs<'_>, row: usize, reward: f32, discount: f32) {
+        let outputs = self.head.outputs();
+        let one = match self.reducer {
+            TargetReducer::Min | TargetReducer::SubsetMin => Some(self.lowest(next, row)),
+            TargetReducer::Mean | TargetReducer::Truncated => None,
+        };
+        match (&self.head, one) {
+            (ValueHead::Scalar, Some(member)) => {
+                self.targets.push(reward + discount * next.row(member, row, outputs)[0]);
+            }
+            (ValueHead::Scalar, None) => {
+                let sum: f32 = self.taking_part.iter().map(|&member| next.row(member, row, outputs)[0]).sum();
+                self.targets.push(reward + discount * sum / self.taking_part.len() as f32);
+            }
+            (ValueHead::Categorical { low, high, .. }, one) => {
+                let members = one.as_ref().map_or(&self.taking_part[..], std::slice::from_ref);
+                self.pool.clear();
+                self.pool.resize(outputs, 0.0);
+                for &member in members {
+                    softmax(next.row(member, row, outputs), &mut self.scratch);
+                    for (mixed, p) in self.pool.iter_mut().zip(&self.scratch) {
+                        *mixed += p / members.len() as f32;
+                    }
+                }
+                categorical_projection(&self.pool, reward, discount, *low, *high, &mut self.scratch);
+                self.targets.extend_from_slice(&self.scratch);
+            }
+            (ValueHead::Quantile { .. }, one) => {
+                let members = one.as_ref().map_or(&self.taking_part[..], std::slice::from_ref);
+                self.pool.clear();
+                members.iter().for_each(|&member| self.pool.extend_from_slice(next.row(member, row, outputs)));
+                if self.dropped > 0 {
+                    self.pool.sort_unstable_by(f32::total_cmp);
+                    self.pool.truncate(self.pool.len() - self.dropped);
+                }
+                self.targets.extend(self.pool.iter().map(|z| reward + discount * z));
+            }
+        }
+    }
+
+    /// The critic with the lowest mean among those that take part.
+    fn lowest(&mut self, next: NextOutputs<'_>, row: usize) -> usize {
+        let outputs = self.head.outputs();
+        let (mut best, mut least) = (self.taking_part[0], f32::INFINITY);
+        for &member in &self.taking_part {
+            let mean = self.head.mean(next.row(member, row, outputs), &mut self.scratch);
+            if mean < least {
+                (best, least) = (member, mean);
+            }
+        }
+        best
+    }
+
+    /// Mean of all targets, as a return.
+    pub fn mean(&self) -> f32 {
+        let rows = (self.targets.len() / self.width()) as f32;
+        match self.head {
+            ValueHead::Categorical { low, high, atoms } => {
+                let step = (high - low) / (atoms - 1) as f32;
+                let atom = |i: usize| low + (i % atoms) as f32 * step;
+                self.targets.iter().enumerate().map(|(i, p)| p * atom(i)).sum::<f32>() / rows
+            }
+            _ => self.targets.iter().sum::<f32>() / self.targets.len() as f32,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::settings::CriticOutput;
+    use super::*;
+
+    fn targets(config: &AcConfig, chosen: &[usize], out: &[f32], reward: f32, discount: f32, bonus: f32) -> Vec<f32> {
+        let mut maker = TargetMaker::new(config);
+        maker.taking_part = chosen.to_vec();
+        maker.fill(NextOutputs { out, rows_each: 1, first: 0 }, &[bonus], &[reward], &[discount]);
+        maker.targets
+    }
+
+    fn close(found: &[f32], expected: &[f32]) {
+        assert_eq!(found.len(), expected.len());
+        for (f, e) in found.iter().zip(expected) {
+            assert!((f - e).abs() < 1e-5, "{found:?} is not {expected:?}");
+        }
+    }
+
+    #[test]
+    fn scalar_reducers_by_hand() {
+        let config = |target_reducer| AcConfig { n_critics: 3, target_reducer, ..AcConfig::default() };
+        let out = [4.0, 1.0, 7.0];
+        close(&targets(&config(TargetReducer::Min), &[0, 1, 2], &out, 1.0, 0.5, -2.0), &[1.0 + 0.5 * (1.0 - 2.0)]);
+        close(&targets(&config(TargetReducer::Mean), &[0, 1, 2], &out, 1.0, 0.5, 0.0), &[1.0 + 0.5 * 4.0]);
+        // The subset leaves the lowest out.
+        close(&targets(&config(TargetReducer::SubsetMin), &[0, 2], &out, 1.0, 0.5, 0.0), &[1.0 + 0.5 * 4.0]);
+        // A terminal transition has no future, nor the entropy of one.
+        close(&targets(&config(TargetReducer::Min), &[0, 1, 2], &out, 1.0, 0.0, -2.0), &[1.0]);
+    }
+
+    #[test]
+    fn subsets_are_drawn_evenly_and_without_repetition() {
+        let config =
+            AcConfig { n_critics: 5, subset_size: 2, target_reducer: TargetReducer::SubsetMin, ..AcConfig::default() };
+        let (mut maker, mut rng, mut seen) = (TargetMaker::new(&config), axiomrl_core::stream(1, "test"), [0; 5]);
+        for _ in 0..5000 {
+            maker.choose(&mut rng);
+            assert!(maker.taking_part.len() == 2 && maker.taking_part[0] != maker.taking_part[1]);
+            maker.taking_part.iter().for_each(|&member| seen[member] += 1);
+        }
+        assert!(seen.iter().all(|&n| (1800..2200).contains(&n)), "{seen:?}");
+    }
+
+    #[test]
+    fn dropped_quantiles_by_hand() {
+        let config = AcConfig {
+            n_critics: 2,
+            critic_output: CriticOutput::Quantile,
+            n_quantiles: 3,
+            top_quantiles_to_drop: 1,
+            target_reducer: TargetReducer::Truncated,
+            ..AcConfig::default()
+        };
+        // Pooled and sorted: 0 1 2 3 5 9; one of each critic's three is dropped: 5 and 9.
+        let found = targets(&config, &[0, 1], &[9.0, 1.0, 0.0, 2.0, 5.0, 3.0], 10.0, 0.5, -1.0);
+        close(&found, &[9.5, 10.0, 10.5, 11.0]);
+        assert_eq!(TargetMaker::new(&config).width(), 4);
+    }
+
+    #[test]
+    fn categorical_targets_by_hand() {
+        let config = AcConfig {
+            n_critics: 1,
+            critic_output: CriticOutput::Categorical,
+            n_atoms: 3,
+            v_min: -1.0,
+            v_max: 1.0,
+            ..AcConfig::default()
+        };
+        // Probabilities 0.2, 0.3, 0.5 on -1, 0, 1; moved by 0.5 + 0.5 z to 0, 0.5, 1.
+        let logits = [0.2f32.ln(), 0.3f32.ln(), 0.5f32.ln()];
+        close(&targets(&config, &[0], &logits, 0.5, 0.5, 0.0), &[0.0, 0.35, 0.65]);
+        // The end of an episode: all at the reward.
+        close(&targets(&config, &[0], &logits, -0.5, 0.0, 0.0), &[0.5, 0.5, 0.0]);
+        // Of two critics the lower distribution counts as a whole.
+        let config = AcConfig { n_critics: 2, ..config };
+        let two = [logits[2], logits[1], logits[0], logits[0], logits[1], logits[2]];
+        close(&targets(&config, &[0, 1], &two, 0.0, 1.0, 0.0), &[0.5, 0.3, 0.2]);
+    }
+}
