@@ -68,8 +68,9 @@ const ANY: &[ActionKind] = &[ActionKind::Discrete, ActionKind::MultiDiscrete, Ac
 
 /// Every algorithm, in the order of the documentation.
 pub fn registry() -> &'static [AlgoEntry] {
-    static TABLE: LazyLock<Vec<AlgoEntry>> =
-        LazyLock::new(|| [value_based(), policy_gradient(), continuous_control(), memory()].into_iter().flatten().collect());
+    static TABLE: LazyLock<Vec<AlgoEntry>> = LazyLock::new(|| {
+        [value_based(), policy_gradient(), continuous_control(), memory()].into_iter().flatten().collect()
+    });
     &TABLE
 }
 

@@ -108,14 +108,14 @@ simd! {
         check_rows(rows, weights, row_losses);
         assert!(logits.len() == targets.len() && logits.len() == grad.len(), "slices disagree");
         let mut total = 0.0;
-        for row in 0..rows {
+        for (row, row_loss) in row_losses.iter_mut().enumerate() {
             let range = row * width..(row + 1) * width;
             let (x, target, grad) = (&logits[range.clone()], &targets[range.clone()], &mut grad[range]);
             let normaliser = softmax(x, grad);
             // Σ t·(ln Σeˣ − x): the distance is taken first, so large logits do not cancel.
-            row_losses[row] = reduce(target, x, |sum, t, x| t.mul_add(normaliser - x, sum));
+            *row_loss = reduce(target, x, |sum, t, x| t.mul_add(normaliser - x, sum));
             let share = row_share(weights, row, rows);
-            total += share * row_losses[row];
+            total += share * *row_loss;
             for (g, t) in grad.iter_mut().zip(target) {
                 *g = share * (*g - *t);
             }

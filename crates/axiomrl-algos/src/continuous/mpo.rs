@@ -40,8 +40,8 @@ use axiomrl_core::random::normal;
 use axiomrl_envs::{ObsRef, Rng};
 use axiomrl_nn::math::{sigmoid, softplus};
 use axiomrl_nn::{
-    Activation, AdamConfig, Init, Mlp, MlpSpec, Optimizer, OptimizerConfig, Params, clip_scale, fused_loss, global_norm,
-    gradients, leaf,
+    Activation, AdamConfig, Init, Mlp, MlpSpec, Optimizer, OptimizerConfig, Params, clip_scale, fused_loss,
+    global_norm, gradients, leaf,
 };
 use garde::Validate;
 use schemars::JsonSchema;
@@ -304,8 +304,7 @@ impl MpoLearner {
     fn weigh_samples(&mut self, update: &mut Update<'_>) -> [f32; 2] {
         let (d, samples) = (self.d, self.config.action_samples);
         let (temperature, slope) = multiplier(self.duals.as_slice()[0]);
-        let (_, by_temperature) =
-            sample_weights(&self.q, samples, temperature, self.config.epsilon, &mut self.weights);
+        let (_, by_temperature) = sample_weights(&self.q, samples, temperature, self.config.epsilon, &mut self.weights);
         update.metrics.add("temperature", temperature);
         if self.config.epsilon_penalty == 0.0 {
             return [by_temperature * slope, 0.0];

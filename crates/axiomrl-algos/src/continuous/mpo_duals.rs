@@ -61,8 +61,8 @@ impl Move {
         let mut step = Self::default();
         for (action, weight) in samples {
             let (from_new, from_old) = (action - mean, action - old_mean);
-            step.loss += weight
-                * (0.5 * from_new * from_new * old_precision + 0.5 * from_old * from_old * precision + std.ln());
+            step.loss +=
+                weight * (0.5 * from_new * from_new * old_precision + 0.5 * from_old * from_old * precision + std.ln());
             step.by_mean -= weight * from_new * old_precision;
             step.by_std += weight * (1.0 - from_old * from_old * precision) / std;
         }

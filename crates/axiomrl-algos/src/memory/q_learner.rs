@@ -153,15 +153,7 @@ impl SequenceLearner for QLearner {
     }
 
     fn metric_names(&self) -> &'static [&'static str] {
-        &[
-            "loss",
-            "q_value_mean",
-            "target_mean",
-            "td_error_mean",
-            "grad_norm",
-            "learning_rate",
-            "exploration_rate",
-        ]
+        &["loss", "q_value_mean", "target_mean", "td_error_mean", "grad_norm", "learning_rate", "exploration_rate"]
     }
 
     fn exchange(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {

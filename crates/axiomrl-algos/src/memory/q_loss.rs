@@ -114,8 +114,7 @@ mod tests {
     const ONLINE: [f32; 8] = [0.0, 2.5, 0.0, 1.0, 3.0, 0.0, 5.0, 0.0];
 
     fn loss(batch: &SequenceBatch, double_q: bool, burn_in: usize) -> (Report, Vec<f32>) {
-        let input =
-            LossInput { batch, actions: 2, burn_in, target: &TARGET, double_q, rescaled: false, eta: 0.9 };
+        let input = LossInput { batch, actions: 2, burn_in, target: &TARGET, double_q, rescaled: false, eta: 0.9 };
         sequence_loss(&input, &ONLINE[2 * burn_in..])
     }
 

@@ -59,6 +59,7 @@ pub fn ppo_loss(
     let mut gradient =
         PpoGradient { head: vec![0.0; head.len()], value: vec![0.0; rows], log_std: vec![0.0; log_std.len()] };
     let mut report = PpoReport::default();
+    let mut kept = vec![0.0; distribution.kept_width()];
     for row in 0..rows {
         let head_row = &head[row * head_width..(row + 1) * head_width];
         let head_gradient = &mut gradient.head[row * head_width..(row + 1) * head_width];
@@ -66,24 +67,29 @@ pub fn ppo_loss(
         let mask = &batch.masks[row * mask_width..(row + 1) * mask_width];
         let advantage = batch.advantage[row];
 
-        let log_prob = distribution.log_prob(head_row, log_std, mask, action);
+        let (log_prob, entropy) = distribution.log_prob_entropy(head_row, log_std, mask, action, &mut kept);
         let log_ratio = log_prob - batch.log_prob[row];
         let ratio = log_ratio.exp();
         let clipped = ratio.clamp(1.0 - terms.clip, 1.0 + terms.clip);
         let (free, bounded) = (ratio * advantage, clipped * advantage);
         report.policy_loss -= share * free.min(bounded);
+        report.entropy += share * entropy;
         report.approx_kl += share * ((ratio - 1.0) - log_ratio);
         report.clip_fraction += if (ratio - 1.0).abs() > terms.clip { share } else { 0.0 };
         // Where the clipped branch is the smaller one the objective is flat.
-        if free <= bounded {
-            let slope = -share * free;
-            distribution.d_log_prob(head_row, log_std, mask, action, slope, head_gradient, &mut gradient.log_std);
-        }
-
-        report.entropy += share * distribution.entropy(head_row, log_std, mask);
-        if terms.entropy_weight != 0.0 {
-            let slope = -terms.entropy_weight * share;
-            distribution.d_entropy(head_row, log_std, mask, slope, head_gradient, &mut gradient.log_std);
+        let ratio_slope = if free <= bounded { -share * free } else { 0.0 };
+        let entropy_slope = -terms.entropy_weight * share;
+        if ratio_slope != 0.0 || entropy_slope != 0.0 {
+            let log_std_gradient = &mut gradient.log_std;
+            distribution.d_log_prob_entropy(
+                mask,
+                action,
+                &kept,
+                ratio_slope,
+                entropy_slope,
+                head_gradient,
+                log_std_gradient,
+            );
         }
 
         let (value_loss, value_slope) = value_term(values[row], batch.value[row], batch.returns[row], terms.value_clip);

@@ -159,13 +159,7 @@ fn droq() -> AcConfig {
 
 /// Batch renormalisation over both halves of the transition makes target critics needless.
 fn crossq() -> AcConfig {
-    AcConfig {
-        learning_rate: Schedule::Constant(1e-3),
-        adam_beta1: 0.5,
-        batch_renorm: true,
-        policy_delay: 3,
-        ..sac()
-    }
+    AcConfig { learning_rate: Schedule::Constant(1e-3), adam_beta1: 0.5, batch_renorm: true, policy_delay: 3, ..sac() }
 }
 
 #[cfg(test)]
