@@ -4,7 +4,7 @@
 //! either on plain slices ([`Mlp::infer`]) or as **one** node of Burn's autodiff graph ([`Mlp::forward`]). A loss is one
 //! node too ([`fused_loss`], with formulas ready in [`losses`]), so an update costs a handful of graph nodes however deep the
 //! network is. [`ConvNet`] does the same for a stack of convolutions over images, [`Recurrent`] for an LSTM or GRU over a whole
-//! sequence, and [`Noisy`] puts learnt noise on an [`Mlp`]'s parameters.
+//! sequence.
 //!
 //! The arithmetic lives in `kernels`, `network`, `encoder` and `sequence`, on plain slices that know nothing of Burn. Work is split in two by its
 //! size alone, never by the number of threads, so results do not depend on the thread count.
@@ -22,7 +22,6 @@ mod loss;
 mod mlp;
 mod named;
 mod network;
-mod noisy;
 mod ops;
 mod params;
 mod recurrent;
@@ -46,7 +45,6 @@ pub use kernels::math;
 pub use loss::fused_loss;
 pub use mlp::Mlp;
 pub use named::{export_flat, import_flat};
-pub use noisy::{Noisy, sigma_gradient};
 pub use optim::{
     Adam, AdamConfig, Optimizer, OptimizerConfig, RmsProp, RmsPropConfig, Sgd, SgdConfig, clip_scale, global_norm,
 };

@@ -5,7 +5,6 @@ mod distributions;
 mod files;
 mod gradients;
 mod losses;
-mod noisy;
 mod optimisers;
 mod pytorch;
 mod recurrence;
