@@ -160,11 +160,6 @@ fn preset<A: Algorithm>(
 }
 
 impl AlgoEntry {
-    /// The same row for an algorithm that also takes image observations.
-    fn with_images(self) -> Self {
-        Self { images: true, ..self }
-    }
-
     /// Settings that a run file of this name starts from.
     pub fn defaults(&self) -> Value {
         (self.defaults)()

@@ -102,9 +102,9 @@ pub struct MpoConfig {
     /// Divergence per dimension that a change of the spread may cause.
     #[garde(range(min = 1e-10, max = 10.0))]
     pub epsilon_std: f32,
-    /// Spread of the policy at the start.
-    #[garde(range(min = 1e-3, max = 10.0))]
-    pub std_init: f32,
+    /// Logarithm of the policy's spread at the start.
+    #[garde(range(min = -7.0, max = 2.0))]
+    pub log_std_init: f32,
     /// Widths of the hidden layers of policy and critic.
     #[garde(custom(layer_widths))]
     pub hidden_sizes: Vec<usize>,
@@ -133,9 +133,9 @@ impl Default for MpoConfig {
             action_samples: 20,
             epsilon: 0.1,
             epsilon_penalty: 1e-3,
-            epsilon_mean: 0.0025,
+            epsilon_mean: 0.01,
             epsilon_std: 1e-6,
-            std_init: 0.7,
+            log_std_init: -0.36,
             hidden_sizes: vec![256, 256, 256],
             activation: Activation::Elu,
             layer_norm: true,
@@ -232,9 +232,9 @@ impl MpoLearner {
         }
     }
 
-    /// The spread behind a raw output, and its derivative; a raw output of 0 means `std_init`.
+    /// The spread behind a raw output, and its derivative; a raw output of 0 means `log_std_init`.
     fn std(&self, raw: f32) -> (f32, f32) {
-        let scale = self.config.std_init / std::f32::consts::LN_2;
+        let scale = self.config.log_std_init.exp() / std::f32::consts::LN_2;
         (scale * softplus(raw) + LEAST_STD, scale * sigmoid(raw))
     }
 

@@ -36,7 +36,7 @@ impl Hidden {
 }
 
 /// Numbers bit by bit, for JSON has no word for some of them.
-fn exchange_numbers(name: &str, numbers: &mut Vec<f32>, io: &mut StateIo<'_>) -> Result<(), StateError> {
+fn exchange_numbers(name: &str, numbers: &mut [f32], io: &mut StateIo<'_>) -> Result<(), StateError> {
     let mut bits: Vec<u32> = numbers.iter().map(|x| x.to_bits()).collect();
     io.value(name, &mut bits)?;
     fits(name, bits.len(), numbers.len())?;

@@ -129,7 +129,7 @@ fn chunks_are_drawn_in_proportion_to_their_priority() {
     assert_eq!(store.ready(), 3);
     store.update_priorities(&[0, 1, 2], &[1.0, 4.0, f32::NAN]);
     let mut batch = SequenceBatch::default();
-    let (mut counts, mut rng) = ([0; 3], stream(1, "test"));
+    let (mut counts, mut rng) = ([0u32; 3], stream(1, "test"));
     for _ in 0..1_000 {
         store.sample(8, 1.0, &mut rng, &mut batch);
         batch.index.iter().for_each(|&i| counts[i as usize] += 1);

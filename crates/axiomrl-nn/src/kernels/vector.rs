@@ -54,20 +54,6 @@ simd! {
         }
     }
 
-    /// `out = mean + sigma · noise`.
-    pub fn combine(out: &mut [f32], mean: &[f32], sigma: &[f32], noise: &[f32]) {
-        for (((o, m), s), n) in out.iter_mut().zip(mean).zip(sigma).zip(noise) {
-            *o = s.mul_add(*n, *m);
-        }
-    }
-
-    /// `out = a · b`.
-    pub fn multiply(out: &mut [f32], a: &[f32], b: &[f32]) {
-        for ((o, a), b) in out.iter_mut().zip(a).zip(b) {
-            *o = a * b;
-        }
-    }
-
     /// `target += tau · (online − target)`.
     pub fn polyak(target: &mut [f32], online: &[f32], tau: f32) {
         for (t, o) in target.iter_mut().zip(online) {
