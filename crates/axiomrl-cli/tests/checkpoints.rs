@@ -122,7 +122,7 @@ fn a_loss_that_is_no_number_stops_the_run_and_keeps_the_last_good_checkpoint() {
     let text = text.split_once("algo_kwargs").unwrap().0.to_owned() + &format!("algo_kwargs: {{ {settings} }}\n");
     shop.write("run.yaml", &text);
     let train = ["train", "run.yaml", "--run-dir", "run", "--quiet"];
-    shop.refused(&train, 4, &["loss became", "at update", "last good checkpoint is kept"]);
+    shop.refused(&train, 4, &["became NaN", "at update", "last good checkpoint is kept"]);
     let metadata = fs::read_to_string(shop.path("run/metadata.json")).unwrap();
     assert!(metadata.contains("\"status\": \"failed\""), "{metadata}");
     shop.succeed(&["eval", "run", "--checkpoint", "last", "--episodes", "1"]);

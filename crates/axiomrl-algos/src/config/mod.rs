@@ -6,7 +6,7 @@
 mod error;
 mod read;
 
-pub use error::ConfigError;
+pub use error::{ConfigError, nearest};
 pub use read::{algo_name, read_run, set_path};
 
 use garde::Validate;

@@ -211,6 +211,7 @@ pub struct AcConfig {
 }
 
 /// For garde: as [`layer_widths`], for a list inside an option.
+#[expect(clippy::ptr_arg, reason = "garde hands over the field itself")]
 fn critic_widths(widths: &Vec<usize>, context: &()) -> garde::Result {
     layer_widths(widths, context)
 }
