@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 const FORMAT: &[&str] = &["fmt", "--all", "--check"];
 const CLIPPY: &[&str] = &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
 const NEXTEST: &[&str] = &["nextest", "run", "--workspace"];
-/// What nextest would run; doc tests come after, either way.
+/// What nextest would run; doc tests are run apart, either way.
 const PLAIN_TESTS: &[&str] = &["test", "--workspace", "--lib", "--bins", "--tests", "--examples"];
 const DOC_TESTS: &[&str] = &["test", "--doc", "--workspace"];
 
 pub fn test() -> Result<()> {
     // A fresh machine has only Rust, and that must be enough.
     let tests = if has_nextest() { NEXTEST } else { PLAIN_TESTS };
-    run_all(&[FORMAT, CLIPPY, tests, DOC_TESTS])
+    run_all(&[FORMAT, CLIPPY, DOC_TESTS, tests])
 }
 
 pub fn lint() -> Result<()> {

@@ -9,7 +9,7 @@ use axiomrl_envs::ObsRef;
 use axiomrl_run::session::{build_agent, training_env};
 use support::{config, forms};
 
-const STEPS: u64 = 2000;
+const STEPS: u64 = 1800;
 
 /// What is learned of Probe 1, where every episode is one step and pays 1: its value is 1, and 1 + γ + γ² + … for whoever
 /// believes that the episode goes on.

@@ -30,6 +30,7 @@ const QUICK: &[(&str, &str)] = &[
     ("gamma", "0.9"),
     ("v_min", "-10"),
     ("v_max", "10"),
+    ("recurrent_hidden_size", "32"),
 ];
 
 /// A run file for `entry` on `env`, with quick settings and then `extra` (`key=value`).
@@ -47,6 +48,10 @@ pub fn config(entry: &AlgoEntry, env: &str, steps: u64, seed: u64, extra: &[&str
     // Polyak averaging is per update where there is no interval to copy at.
     if defaults.get("tau").is_some() && defaults.get("target_update_interval").is_none() {
         assignments.push("algo_kwargs.tau=0.02".into());
+    }
+    // A batch of sequences holds many steps already.
+    if defaults.get("sequence_length").is_some() && defaults.get("batch_size").is_some() {
+        assignments.push("algo_kwargs.batch_size=16".into());
     }
     // The conservative penalty moves values on purpose; a small one moves them by little.
     if defaults.get("cql_alpha").and_then(Value::as_f64).is_some_and(|alpha| alpha > 0.0) {
