@@ -4,7 +4,7 @@ mod support;
 
 use axiomrl_algos::registry;
 use axiomrl_algos::registry::ActionKind;
-use support::{actions, config, forms, trained, values};
+use support::{actions, config, forms, remembers, trained, values};
 
 const STEPS: u64 = 2500;
 
@@ -44,7 +44,10 @@ fn probe_3_the_future_is_discounted() {
         let (mut policy, _) = trained(config(entry, &format!("Probe3{suffix}-v0"), STEPS, 3, &[]));
         let found = values(&mut policy, &[0.0, 1.0]);
         close(found[0], 0.9, entry.name);
-        close(found[1], 1.0, entry.name);
+        // No episode begins with the second observation, so a policy with memory has never met it first.
+        if !remembers(&entry.defaults()) {
+            close(found[1], 1.0, entry.name);
+        }
     });
 }
 

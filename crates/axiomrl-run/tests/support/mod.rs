@@ -30,7 +30,6 @@ const QUICK: &[(&str, &str)] = &[
     ("gamma", "0.9"),
     ("v_min", "-10"),
     ("v_max", "10"),
-    ("recurrent_hidden_size", "32"),
 ];
 
 /// A run file for `entry` on `env`, with quick settings and then `extra` (`key=value`).
@@ -49,9 +48,12 @@ pub fn config(entry: &AlgoEntry, env: &str, steps: u64, seed: u64, extra: &[&str
     if defaults.get("tau").is_some() && defaults.get("target_update_interval").is_none() {
         assignments.push("algo_kwargs.tau=0.02".into());
     }
-    // A batch of sequences holds many steps already.
-    if defaults.get("sequence_length").is_some() && defaults.get("batch_size").is_some() {
-        assignments.push("algo_kwargs.batch_size=16".into());
+    if remembers(&defaults) {
+        // A batch of sequences holds many steps already.
+        let small = ["algo_kwargs.batch_size=16", "algo_kwargs.recurrent_hidden_size=16"];
+        let rollouts = ["algo_kwargs.recurrent_hidden_size=32"];
+        let chosen = if defaults.get("batch_size").is_some() { &small[..] } else { &rollouts[..] };
+        assignments.extend(chosen.iter().map(|&s| s.to_owned()));
     }
     // The conservative penalty moves values on purpose; a small one moves them by little.
     if defaults.get("cql_alpha").and_then(Value::as_f64).is_some_and(|alpha| alpha > 0.0) {
@@ -59,6 +61,11 @@ pub fn config(entry: &AlgoEntry, env: &str, steps: u64, seed: u64, extra: &[&str
     }
     assignments.extend(extra.iter().map(|&e| e.to_owned()));
     entry.read(&text, "test", &assignments).unwrap()
+}
+
+/// Whether the policy has a memory: what it then makes of an observation depends on what came before.
+pub fn remembers(settings: &Value) -> bool {
+    settings.get("recurrent_hidden_size").is_some()
 }
 
 pub fn run_in(folder: &Path, config: RunConfig) -> Result<Outcome, TrainError> {
