@@ -17,7 +17,8 @@
 //! - The memory moves on at every step, random ones included, and is emptied where an episode begins, both when acting and
 //!   within a sequence.
 //! - A sequence begins with an empty memory, or with `stored_state` with the one the policy had there. `burn_in` steps only
-//!   fill it: nothing is learned from them.
+//!   fill it: nothing is learned from them. Switch `stored_state` on where episodes are much longer than sequences: a memory
+//!   that is always trained from empty drifts off in a long episode.
 //! - Sequences run across the ends of episodes, so that short episodes are learned from, and share half of their steps with
 //!   the next one (`overlap`). No target reaches into another episode.
 //! - At a time limit the last observation is shown to the memory that led there, and bootstrapped from.
