@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs").canonicalize()?;
+    // Asked for when run, not when compiled: a build folder can be shared by several copies of the repository.
+    let here = env::var_os("CARGO_MANIFEST_DIR").ok_or_else(|| io::Error::other("cargo sets CARGO_MANIFEST_DIR"))?;
+    let root = Path::new(&here).join("../../configs").canonicalize()?;
     // A folder's time stamp changes when a file is added to it or removed, a file's when it is edited.
     watch(&root);
     let mut table = String::from("static PACKAGED: &[Packaged] = &[\n");

@@ -26,6 +26,7 @@ pub struct TrainSummary {
     pub steps_per_second: f64,
     pub eval_mean_reward: Option<f64>,
     pub eval_std_reward: Option<f64>,
+    pub eval_success_rate: Option<f64>,
 }
 
 impl Binary {

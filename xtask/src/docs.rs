@@ -1,5 +1,6 @@
-//! `cargo xtask docs`: the parts of the README that follow from the code.
+//! `cargo xtask docs`: the documents, and parts of them, that follow from the code.
 
+pub mod sourcebook;
 pub mod table;
 
 use crate::binary::Binary;
@@ -9,7 +10,7 @@ use clap::Args;
 use serde_json::Value;
 use std::fs;
 
-/// Writes the table of algorithms into README.md
+/// Writes the table of algorithms into README.md, and docs/algorithms.md
 #[derive(Args)]
 pub struct Docs {
     /// Changes nothing, and fails if something would change
@@ -23,34 +24,48 @@ impl Docs {
         if !self.check {
             return update(&binary);
         }
-        let (now, fresh) = readme(&binary)?;
-        if now != fresh {
-            bail!("README.md is stale: run `cargo xtask docs`");
+        for Document { path, now, fresh } in documents(&binary)? {
+            if now != fresh {
+                bail!("{path} is stale: run `cargo xtask docs`");
+            }
+            println!("{path} is up to date");
         }
-        println!("README.md is up to date");
         Ok(())
     }
 }
 
-/// Brings README.md up to date.
+/// A file as it is and as it should be.
+struct Document {
+    path: &'static str,
+    now: String,
+    fresh: String,
+}
+
+/// Brings the documents up to date.
 pub fn update(binary: &Binary) -> Result<()> {
-    let (now, fresh) = readme(binary)?;
-    if now != fresh {
-        fs::write(root().join("README.md"), fresh).context("cannot write README.md")?;
-        println!("README.md: the table of algorithms changed");
+    for Document { path, now, fresh } in documents(binary)? {
+        if now != fresh {
+            fs::write(root().join(path), fresh).with_context(|| format!("cannot write {path}"))?;
+            println!("{path} changed");
+        }
     }
     Ok(())
 }
 
-/// The README as it is and as it should be.
-fn readme(binary: &Binary) -> Result<(String, String)> {
+fn documents(binary: &Binary) -> Result<[Document; 2]> {
     let algorithms = binary.json(&["algos", "--json"])?;
     let runs = root().join("benchmarks/learn.json");
     let runs = match fs::read(&runs) {
         Ok(bytes) => serde_json::from_slice(&bytes).with_context(|| format!("{} is not JSON", runs.display()))?,
         Err(_) => Value::Array(Vec::new()),
     };
-    let now = fs::read_to_string(root().join("README.md")).context("cannot read README.md")?;
+    let read = |path: &str| fs::read_to_string(root().join(path)).with_context(|| format!("cannot read {path}"));
+    let now = read("README.md")?;
     let fresh = table::insert(&now, &algorithms, &runs).map_err(|problem| anyhow!(problem))?;
-    Ok((now, fresh))
+    let readme = Document { path: "README.md", now, fresh };
+    let fresh =
+        sourcebook::page(&read("docs/sourcebook.csv")?, &algorithms, &runs).map_err(|problem| anyhow!(problem))?;
+    // The page may not exist yet.
+    let now = read("docs/algorithms.md").unwrap_or_default();
+    Ok([readme, Document { path: "docs/algorithms.md", now, fresh }])
 }

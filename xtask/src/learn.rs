@@ -119,8 +119,8 @@ fn run(binary: &Binary, job: &Job, folder: &Path) -> Result<Record> {
     ] {
         args.extend([option.to_owned(), value]);
     }
-    if let Some(control) = row.control {
-        args.extend(["--set".to_owned(), control.set.to_owned()]);
+    for set in row.control.into_iter().flat_map(|control| control.set) {
+        args.extend(["--set".to_owned(), (*set).to_owned()]);
     }
     let summary = binary.train(&args)?;
     // Stores are large and there are many runs.

@@ -1,8 +1,8 @@
 //! What the training loop sees of an algorithm.
 
 use crate::state::{StateError, StateIo};
-use axiomrl_core::Metrics;
-use axiomrl_envs::{ObsRef, Rng, Space, VecState};
+use axiomrl_core::{FrameSpec, Metrics};
+use axiomrl_envs::{DType, GoalTask, ObsRef, Rng, Space, VecState};
 use std::io;
 use std::ops::Range;
 
@@ -51,6 +51,10 @@ pub struct Setup {
     pub seed: u64,
     /// Whether the environment says which actions are allowed.
     pub masked: bool,
+    /// Observations that are shown together.
+    pub frame_stack: usize,
+    /// Where goals are part of the observation.
+    pub goal_task: Option<GoalTask>,
 }
 
 impl Setup {
@@ -64,6 +68,18 @@ impl Setup {
 
     pub fn mask_width(&self) -> usize {
         if self.masked { self.action_space.mask_width() } else { 0 }
+    }
+
+    /// How observations are made of frames. Only images are taken apart: they are what fills memories, and no running
+    /// statistics ever change them.
+    pub fn frames(&self) -> FrameSpec {
+        match &self.observation_space {
+            Space::Box(space) if self.frame_stack > 1 && space.dtype == DType::U8 => {
+                let stacked = space.shape.last().copied().unwrap_or(self.frame_stack);
+                FrameSpec { count: self.frame_stack, chunk: stacked / self.frame_stack }
+            }
+            _ => FrameSpec::SINGLE,
+        }
     }
 
     pub fn rng(&self, stream: &str) -> Rng {

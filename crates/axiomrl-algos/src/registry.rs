@@ -3,7 +3,7 @@
 use crate::agent::{Agent, Setup};
 use crate::config::{ConfigError, RunConfig, read_run};
 use crate::parts::checks::BuildError;
-use crate::{continuous, memory, policy, value};
+use crate::{continuous, goal, memory, policy, value};
 use axiomrl_envs::Space;
 use garde::Validate;
 use schemars::{JsonSchema, schema_for};
@@ -69,16 +69,19 @@ const ANY: &[ActionKind] = &[ActionKind::Discrete, ActionKind::MultiDiscrete, Ac
 /// Every algorithm, in the order of the documentation.
 pub fn registry() -> &'static [AlgoEntry] {
     static TABLE: LazyLock<Vec<AlgoEntry>> = LazyLock::new(|| {
-        [value_based(), policy_gradient(), continuous_control(), memory()].into_iter().flatten().collect()
+        [value_based(), policy_gradient(), continuous_control(), memory(), goal_conditioned()]
+            .into_iter()
+            .flatten()
+            .collect()
     });
     &TABLE
 }
 
 fn value_based() -> Vec<AlgoEntry> {
-    let dqn = entry::<value::Dqn>("dqn", "Deep Q-learning", include_str!("value/dqn.rs"), DISCRETE);
-    let variants = value::presets::VARIANTS
-        .iter()
-        .map(|&(name, summary, page, defaults)| preset::<value::Dqn>(name, summary, page, DISCRETE, defaults));
+    let dqn = entry::<value::Dqn>("dqn", "Deep Q-learning", include_str!("value/dqn.rs"), DISCRETE).with_images();
+    let variants = value::presets::VARIANTS.iter().map(|&(name, summary, page, defaults)| {
+        preset::<value::Dqn>(name, summary, page, DISCRETE, defaults).with_images()
+    });
     std::iter::once(dqn).chain(variants).collect()
 }
 
@@ -90,6 +93,9 @@ fn continuous_control() -> Vec<AlgoEntry> {
     let variants = continuous::presets::VARIANTS
         .iter()
         .map(|&(name, summary, page, defaults)| preset::<continuous::OffPolicyAc>(name, summary, page, BOX, defaults));
+    let pixels = continuous::pixel_presets::VARIANTS.iter().map(|&(name, summary, page, defaults)| {
+        preset::<continuous::PixelAc>(name, summary, page, BOX, defaults).with_images()
+    });
     let own = [
         entry::<continuous::Naf>("naf", "Normalised advantage functions", include_str!("continuous/naf.rs"), BOX),
         entry::<continuous::Mpo>(
@@ -105,7 +111,7 @@ fn continuous_control() -> Vec<AlgoEntry> {
             DISCRETE,
         ),
     ];
-    variants.chain(own).collect()
+    variants.chain(own).chain(pixels).collect()
 }
 
 fn memory() -> Vec<AlgoEntry> {
@@ -113,16 +119,23 @@ fn memory() -> Vec<AlgoEntry> {
     let drqn = include_str!("memory/drqn.rs");
     let ppo = include_str!("memory/recurrent_ppo.rs");
     vec![
-        entry::<memory::Drqn>("drqn", "Deep Q-learning with an LSTM", drqn, DISCRETE),
+        entry::<memory::Drqn>("drqn", "Deep Q-learning with an LSTM", drqn, DISCRETE).with_images(),
         preset::<memory::Drqn>(
             "r2d2",
             "Recurrent Q-learning with burn-in, stored memory and priorities",
             r2d2,
             DISCRETE,
             memory::DrqnConfig::r2d2,
-        ),
-        entry::<memory::RecurrentPpo>("recurrent_ppo", "Proximal policy optimisation with an LSTM", ppo, ANY),
+        )
+        .with_images(),
+        entry::<memory::RecurrentPpo>("recurrent_ppo", "Proximal policy optimisation with an LSTM", ppo, ANY)
+            .with_images(),
     ]
+}
+
+fn goal_conditioned() -> Vec<AlgoEntry> {
+    let kinds = &[ActionKind::Discrete, ActionKind::Box];
+    vec![entry::<goal::Her>("her", "Hindsight experience replay", include_str!("goal/her.rs"), kinds)]
 }
 
 /// A row whose settings start from the algorithm's own defaults.
@@ -160,6 +173,11 @@ fn preset<A: Algorithm>(
 }
 
 impl AlgoEntry {
+    /// For algorithms that can look at images.
+    fn with_images(self) -> Self {
+        Self { images: true, ..self }
+    }
+
     /// Settings that a run file of this name starts from.
     pub fn defaults(&self) -> Value {
         (self.defaults)()

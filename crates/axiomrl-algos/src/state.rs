@@ -1,7 +1,7 @@
 //! Saving and loading, written once for both directions.
 
 use axiomrl_core::{Metrics, Rng, Snapshot, TensorData, load_rng, save_rng};
-use axiomrl_nn::{Mlp, NnError, Optimizer, Params};
+use axiomrl_nn::{ConvNet, Mlp, NnError, Optimizer, Params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -28,6 +28,21 @@ fn misfit(name: &str, error: &NnError) -> StateError {
 impl StateIo<'_> {
     /// A network, as named tensors in PyTorch's layout.
     pub fn mlp(&mut self, name: &str, net: &mut Mlp) -> Result<(), StateError> {
+        match self {
+            StateIo::Save(to) => {
+                net.export(name, &mut |key, shape, values| {
+                    to.model.insert(key, TensorData { shape, values });
+                });
+                Ok(())
+            }
+            StateIo::Load(from) | StateIo::LoadModel(from) => net
+                .import(name, &mut |key| from.model.get(key).map(|t| (t.shape.clone(), t.values.clone())))
+                .map_err(|e| misfit(name, &e)),
+        }
+    }
+
+    /// As [`mlp`](Self::mlp), for convolutions.
+    pub fn conv(&mut self, name: &str, net: &mut ConvNet) -> Result<(), StateError> {
         match self {
             StateIo::Save(to) => {
                 net.export(name, &mut |key, shape, values| {

@@ -38,6 +38,7 @@ fn object(config: &RunConfig, outcome: &Outcome) -> Value {
         "steps_per_second": outcome.steps_per_second,
         "eval_mean_reward": evaluation.map(|e| e.mean_reward()),
         "eval_std_reward": evaluation.map(|e| e.std_reward()),
+        "eval_success_rate": evaluation.and_then(|e| e.success_rate()),
         "best_eval_mean_reward": outcome.best.as_ref().map(|b| b.mean_reward),
         "stop_reason": outcome.reason,
     })
@@ -57,6 +58,9 @@ fn text(outcome: &Outcome) -> String {
     if let Some(e) = &outcome.evaluation {
         let (mean, std, episodes) = (e.mean_reward(), e.std_reward(), e.returns.len());
         rows.push(("evaluation", format!("{mean:.1} ± {std:.1} over {episodes} episodes")));
+        if let Some(rate) = e.success_rate() {
+            rows.push(("successes", format!("{:.0} % of the episodes reached their goal", 100.0 * rate)));
+        }
     }
     if let Some(best) = &outcome.best {
         let step = grouped(best.step);

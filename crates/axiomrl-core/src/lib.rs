@@ -24,7 +24,7 @@ pub use batch::Batch;
 pub use gae::Segment;
 pub use metrics::Metrics;
 pub use random::{Rng, load_rng, save_rng, stream};
-pub use replay::{PrioritySpec, Replay, ReplaySpec};
+pub use replay::{FrameSpec, GoalStrategy, Hindsight, PrioritySpec, Replay, ReplaySpec};
 pub use rollout::{Rollout, RolloutSpec};
 pub use schedule::Schedule;
 pub use sequence::{SequenceBatch, SequenceOutcome, SequenceSpec, SequenceStore, mixed_error};

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default)]
 pub struct Metrics {
     sums: BTreeMap<&'static str, (f64, u64)>,
+    /// What the user should know, each said once in the life of a process.
+    notes: BTreeMap<&'static str, bool>,
 }
 
 impl Metrics {
@@ -26,6 +28,21 @@ impl Metrics {
         std::mem::take(&mut self.sums).into_iter().map(|(name, (sum, n))| (name, sum / n as f64)).collect()
     }
 
+    /// Says something to the user, unless it was said before.
+    pub fn note(&mut self, text: &'static str) {
+        self.notes.entry(text).or_insert(false);
+    }
+
+    /// What is to be said now.
+    pub fn take_notes(&mut self) -> Vec<&'static str> {
+        let new = self.notes.iter_mut().filter(|(_, said)| !**said);
+        new.map(|(text, said)| {
+            *said = true;
+            *text
+        })
+        .collect()
+    }
+
     /// The pairs of sum and count, so that a run that stops between two log lines resumes with the same averages.
     pub fn save(&self) -> serde_json::Value {
         serde_json::to_value(&self.sums).unwrap_or_default()
@@ -35,5 +52,19 @@ impl Metrics {
     pub fn load(&mut self, saved: &serde_json::Value, names: &[&'static str]) {
         let saved: BTreeMap<String, (f64, u64)> = serde_json::from_value(saved.clone()).unwrap_or_default();
         self.sums = names.iter().filter_map(|&name| saved.get(name).map(|&pair| (name, pair))).collect();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_is_said_once() {
+        let mut metrics = Metrics::default();
+        metrics.note("careful");
+        assert_eq!(metrics.take_notes(), ["careful"]);
+        metrics.note("careful");
+        assert!(metrics.take_notes().is_empty());
     }
 }

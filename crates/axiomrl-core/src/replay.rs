@@ -7,6 +7,8 @@
 
 mod file;
 mod finals;
+mod frames;
+mod hindsight;
 mod sample;
 #[cfg(test)]
 mod tests;
@@ -14,6 +16,9 @@ mod tests;
 use crate::sum_tree::SumTree;
 use axiomrl_envs::{DType, ObsBuf, ObsRef};
 use finals::Finals;
+pub use frames::FrameSpec;
+pub use hindsight::{GoalStrategy, Hindsight};
+use std::collections::VecDeque;
 
 const TERMINATED: u8 = 1;
 const TRUNCATED: u8 = 2;
@@ -30,6 +35,8 @@ pub struct ReplaySpec {
     pub lanes: usize,
     pub obs_width: usize,
     pub obs_dtype: DType,
+    /// observations that share frames are stored one frame each
+    pub frames: FrameSpec,
     pub action_width: usize,
     /// entries of an action mask, 0 without masks
     pub mask_width: usize,
@@ -52,10 +59,14 @@ pub struct PrioritySpec {
 #[derive(Clone, Debug)]
 pub struct Replay {
     spec: ReplaySpec,
-    /// Rows of a lane: its capacity, and one more for the observation that waits for its action.
+    /// Rows of a lane: its capacity, one more for the observation that waits for its action, and the rows before the oldest
+    /// whose frames are still needed.
     ring: usize,
     lanes: Vec<Lane>,
+    /// Observations, or their newest frames.
     obs: ObsBuf,
+    /// Frames before the newest that belong to the same episode, as far as they are shown; empty without stacking.
+    age: Vec<u8>,
     mask: Vec<bool>,
     action: Vec<f32>,
     reward: Vec<f32>,
@@ -63,6 +74,8 @@ pub struct Replay {
     /// Where the last observation of the episode is, for rows whose flags say that one ended.
     final_slot: Vec<u32>,
     finals: Finals,
+    /// For each lane, the numbers after which its stored episodes ended, and of the one before the oldest.
+    ends: Vec<VecDeque<u64>>,
     priorities: Option<Priorities>,
 }
 
@@ -103,18 +116,25 @@ impl Replay {
             spec.lanes > 0 && spec.capacity > 0 && spec.n_step > 0,
             "a store needs lanes, capacity and n_step >= 1"
         );
-        let ring = spec.capacity.div_ceil(spec.lanes) + 1;
+        let FrameSpec { count, chunk } = spec.frames;
+        assert!(
+            (1..=256).contains(&count) && spec.obs_width.is_multiple_of(count * chunk),
+            "frames must fill the observation"
+        );
+        let ring = spec.capacity.div_ceil(spec.lanes) + 1 + spec.frames.history();
         let rows = ring * spec.lanes;
         Self {
             ring,
             lanes: (0..spec.lanes).map(|lane| Lane { oldest_row: lane * ring, ..Lane::default() }).collect(),
-            obs: ObsBuf::zeros(spec.obs_dtype, rows * spec.obs_width),
+            obs: ObsBuf::zeros(spec.obs_dtype, rows * (spec.obs_width / count)),
+            age: vec![0; if count > 1 { rows } else { 0 }],
             mask: vec![false; rows * spec.mask_width],
             action: vec![0.0; rows * spec.action_width],
             reward: vec![0.0; rows],
             flags: vec![0; rows],
             final_slot: vec![0; rows],
             finals: Finals::new(spec.obs_dtype, spec.obs_width, spec.mask_width),
+            ends: vec![VecDeque::new(); spec.lanes],
             priorities: spec.prioritized.map(|p| Priorities { spec: p, tree: SumTree::new(rows), max: 1.0 }),
             spec,
         }
@@ -144,15 +164,17 @@ impl Replay {
         let state = self.lanes[lane];
         if state.begun && state.next > state.episode {
             let (last, open) = (self.row(lane, state.next - 1), self.row(lane, state.next));
-            let (width, masks) = (self.spec.obs_width, self.spec.mask_width);
+            let masks = self.spec.mask_width;
+            let mut final_obs = ObsBuf::zeros(self.spec.obs_dtype, self.spec.obs_width);
+            self.copy_obs(&[open], &mut final_obs, 0);
             let final_mask = &self.mask[open * masks..(open + 1) * masks];
             self.flags[last] |= TRUNCATED;
-            self.final_slot[last] = self.finals.insert(self.obs.rows(open, open + 1, width), final_mask);
-            self.lanes[lane].episode = state.next;
+            self.final_slot[last] = self.finals.insert(final_obs.as_ref(), final_mask);
+            self.end_episode(lane);
             self.admit(lane);
         }
         self.lanes[lane].begun = true;
-        self.write_open_row(lane, obs, mask);
+        self.write_open_row(lane, obs, mask, 0);
     }
 
     /// One transition of `lane`, whose first observation is already there. `next_obs` is the observation to act on
@@ -178,10 +200,11 @@ impl Replay {
         self.lanes[lane].next += 1;
         if terminated || truncated {
             self.final_slot[row] = self.finals.insert(final_obs, final_mask);
-            self.lanes[lane].episode = self.lanes[lane].next;
+            self.end_episode(lane);
         }
         self.evict(lane);
-        self.write_open_row(lane, next_obs, next_mask);
+        let shown = self.age.get(row).map_or(0, |age| (age + 1).min(self.spec.frames.history() as u8));
+        self.write_open_row(lane, next_obs, next_mask, if terminated || truncated { 0 } else { shown });
         self.admit(lane);
     }
 
@@ -204,6 +227,18 @@ impl Replay {
         }
     }
 
+    /// The transition stored last was the last of its episode.
+    fn end_episode(&mut self, lane: usize) {
+        let state = &mut self.lanes[lane];
+        state.episode = state.next;
+        let ends = &mut self.ends[lane];
+        ends.push_back(state.next);
+        // Only the last end before the oldest transition still says where an episode begins.
+        while ends.get(1).is_some_and(|&end| end <= state.oldest) {
+            ends.pop_front();
+        }
+    }
+
     fn row(&self, lane: usize, number: u64) -> usize {
         lane * self.ring + (number % self.ring as u64) as usize
     }
@@ -217,7 +252,7 @@ impl Replay {
     /// Makes room for the open row: it takes the place of the oldest transition once the lane is full.
     fn evict(&mut self, lane: usize) {
         let state = self.lanes[lane];
-        if state.next - state.oldest < self.ring as u64 {
+        if state.next - state.oldest < (self.ring - self.spec.frames.history()) as u64 {
             return;
         }
         let row = self.row(lane, state.oldest);
@@ -233,9 +268,16 @@ impl Replay {
         self.lanes[lane].sampleable = state.sampleable.max(state.oldest + 1);
     }
 
-    fn write_open_row(&mut self, lane: usize, obs: ObsRef<'_>, mask: &[bool]) {
+    /// `age` counts the frames of the same episode before this observation.
+    fn write_open_row(&mut self, lane: usize, obs: ObsRef<'_>, mask: &[bool], age: u8) {
         let row = self.row(lane, self.lanes[lane].next);
-        self.obs.row_mut(row, self.spec.obs_width).copy_from(obs);
+        let frames = self.spec.frames;
+        if frames.count > 1 {
+            frames.newest(obs, self.obs.row_mut(row, self.spec.obs_width / frames.count));
+            self.age[row] = age;
+        } else {
+            self.obs.row_mut(row, self.spec.obs_width).copy_from(obs);
+        }
         let width = self.spec.mask_width;
         if width > 0 {
             self.mask[row * width..(row + 1) * width].copy_from_slice(mask);

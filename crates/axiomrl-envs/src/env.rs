@@ -1,6 +1,6 @@
 //! One environment.
 
-use crate::{DType, Space};
+use crate::{DType, GoalTask, Space};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
@@ -77,6 +77,11 @@ pub trait Env: Send {
         false
     }
 
+    /// For tasks whose goal is part of the observation: where it lies, and what reaching it is worth.
+    fn goal_task(&self) -> Option<GoalTask> {
+        None
+    }
+
     /// The whole state, so that a run can stop here and go on as if it had not.
     fn snapshot(&self) -> serde_json::Value;
     fn restore(&mut self, snapshot: &serde_json::Value) -> Result<(), EnvError>;
@@ -115,6 +120,10 @@ impl<E: Env + ?Sized> Env for Box<E> {
 
     fn has_action_mask(&self) -> bool {
         (**self).has_action_mask()
+    }
+
+    fn goal_task(&self) -> Option<GoalTask> {
+        (**self).goal_task()
     }
 
     fn snapshot(&self) -> serde_json::Value {

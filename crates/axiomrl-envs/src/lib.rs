@@ -6,6 +6,7 @@
 
 mod action_map;
 mod env;
+mod goal;
 mod kwargs;
 pub mod native;
 pub mod registry;
@@ -18,6 +19,7 @@ pub mod wrappers;
 
 pub use action_map::ActionMap;
 pub use env::{Env, EnvError, Frame, ObsBuf, ObsMut, ObsRef, Step};
+pub use goal::{GoalTask, Verdict, goal_space};
 pub use registry::{EnvInfo, VecOptions, make, make_vec};
 pub use rng::Rng;
 pub use spaces::{BoxSpace, DType, NamedRange, Space};

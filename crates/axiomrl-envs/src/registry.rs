@@ -2,10 +2,11 @@
 
 use crate::kwargs::Kwargs;
 use crate::native::{
-    Acrobot, CartPole, Faulty, Identity, IdentityMasked, MountainCar, MountainCarContinuous, Pendulum, Probe, ProbeKind,
+    Acrobot, BitFlip, CartPole, Catch, Faulty, Identity, IdentityMasked, MountainCar, MountainCarContinuous, Pendulum,
+    PendulumPixels, PointGoal, Probe, ProbeKind,
 };
 use crate::rng::stream;
-use crate::wrappers::{FrameStack, Normalized, Normalizer, ObsMask, TimeLimit};
+use crate::wrappers::{ActionRepeat, FrameStack, Normalized, Normalizer, ObsMask, TimeLimit};
 use crate::{BoxSpace, Env, EnvError, Space, SyncVecEnv, VecEnv};
 use serde_json::{Map, Value};
 
@@ -60,6 +61,8 @@ pub struct VecOptions<'a> {
     pub seed: u64,
     /// Environment `i` draws from the stream `<stream>/<i>`: `env` for training, `eval` for evaluation.
     pub stream: &'a str,
+    /// How many steps every action is held; 1 for none.
+    pub action_repeat: usize,
     /// How many observations to stack; 1 for none.
     pub frame_stack: usize,
     pub normalize_observation: bool,
@@ -74,6 +77,7 @@ impl Default for VecOptions<'_> {
             num_envs: 1,
             seed: 0,
             stream: "env",
+            action_repeat: 1,
             frame_stack: 1,
             normalize_observation: false,
             normalize_reward: false,
@@ -91,6 +95,7 @@ pub fn make_vec(id: &str, kwargs: &Map<String, Value>, options: &VecOptions<'_>)
     };
     let build = || -> Result<Box<dyn Env>, EnvError> {
         let env = make(id, kwargs)?;
+        let env = if options.action_repeat > 1 { Box::new(ActionRepeat::new(env, options.action_repeat)) } else { env };
         Ok(if options.frame_stack == 1 { env } else { Box::new(FrameStack::new(env, options.frame_stack)?) })
     };
     let envs = (0..options.num_envs).map(|_| build()).collect::<Result<Vec<_>, _>>().map_err(named)?;
@@ -117,6 +122,15 @@ fn pendulum(kwargs: &Kwargs<'_>) -> Result<Pendulum, EnvError> {
     Ok(Pendulum::new(kwargs.number("g", 10.0)?))
 }
 
+const PIXELS_KWARGS: &[(&str, &str)] = &[
+    ("g", "gravity, 10 by default"),
+    ("size", "side of the image in pixels, 32 by default"),
+    ("color", "true: three channels instead of grey"),
+];
+
+const CATCH_KWARGS: &[(&str, &str)] =
+    &[("rows", "height of the board, 10 by default"), ("columns", "width, 5 by default")];
+
 const FAULTY_KWARGS: &[(&str, &str)] = &[
     ("nan_reward_at", "the step of its life that brings a NaN reward, never by default"),
     ("nan_observation_at", "the step of its life that brings a NaN observation, never by default"),
@@ -136,7 +150,7 @@ const fn probe(
     EnvInfo { name, summary, max_steps: None, reward_threshold: None, kwargs: &[], build }
 }
 
-static ENVIRONMENTS: [EnvInfo; 24] = [
+static ENVIRONMENTS: [EnvInfo; 28] = [
     EnvInfo {
         name: "CartPole-v1",
         summary: "Balance a pole on a cart by pushing left or right",
@@ -170,6 +184,28 @@ static ENVIRONMENTS: [EnvInfo; 24] = [
         build: |kwargs| Ok(Box::new(ObsMask::new(pendulum(kwargs)?, &[0, 1])?)),
     },
     EnvInfo {
+        name: "PendulumPixels-v0",
+        summary: "Pendulum seen as a square image: stack frames to see its speed",
+        max_steps: Some(200),
+        reward_threshold: None,
+        kwargs: PIXELS_KWARGS,
+        build: |kwargs| {
+            let size = kwargs.whole("size", 32, 8..=512)? as usize;
+            Ok(Box::new(PendulumPixels::new(pendulum(kwargs)?, size, kwargs.flag("color", false)?)))
+        },
+    },
+    EnvInfo {
+        name: "Catch-v0",
+        summary: "Catch a falling ball, seen as a small image",
+        max_steps: None,
+        reward_threshold: Some(0.9),
+        kwargs: CATCH_KWARGS,
+        build: |kwargs| {
+            let (rows, columns) = (kwargs.whole("rows", 10, 2..=512)?, kwargs.whole("columns", 5, 2..=512)?);
+            Ok(Box::new(Catch::new(rows as usize, columns as usize)))
+        },
+    },
+    EnvInfo {
         name: "Acrobot-v1",
         summary: "Swing the tip of a two-link arm above a line",
         max_steps: Some(500),
@@ -192,6 +228,22 @@ static ENVIRONMENTS: [EnvInfo; 24] = [
         reward_threshold: Some(90.0),
         kwargs: MOUNTAIN_CAR_KWARGS,
         build: |kwargs| Ok(Box::new(MountainCarContinuous::new(kwargs.number("goal_velocity", 0.0)?))),
+    },
+    EnvInfo {
+        name: "BitFlip-v0",
+        summary: "Flip bits one at a time until they equal a goal: needs hindsight",
+        max_steps: None,
+        reward_threshold: None,
+        kwargs: &[("n", "bits, and steps of an episode, 10 by default")],
+        build: |kwargs| Ok(Box::new(BitFlip::new(kwargs.whole("n", 10, 2..=1000)? as usize))),
+    },
+    EnvInfo {
+        name: "PointGoal-v0",
+        summary: "Move a point in the plane to a goal, rewarded only for arriving",
+        max_steps: Some(50),
+        reward_threshold: None,
+        kwargs: &[("radius", "how close counts as there, 0.1 by default")],
+        build: |kwargs| Ok(Box::new(PointGoal::new(kwargs.number("radius", 0.1)? as f32))),
     },
     EnvInfo {
         name: "IdentityDiscrete-v0",

@@ -3,7 +3,7 @@
 use crate::action_map::ActionMap;
 use crate::rng::RngState;
 use crate::wrappers::Normalizer;
-use crate::{Env, EnvError, Frame, ObsBuf, Rng, Space, snapshot};
+use crate::{Env, EnvError, Frame, GoalTask, ObsBuf, Rng, Space, snapshot};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::ops::Range;
@@ -55,6 +55,11 @@ pub trait VecEnv: Send {
     fn restore(&mut self, snapshot: &Value) -> Result<(), EnvError>;
 
     fn render(&self, env: usize) -> Option<Frame>;
+
+    /// As [`Env::goal_task`]; the same for all environments.
+    fn goal_task(&self) -> Option<GoalTask> {
+        None
+    }
 
     /// The statistics to freeze for evaluation, where there are any.
     fn normalizer(&self) -> Option<&Normalizer> {
@@ -227,6 +232,10 @@ impl VecEnv for SyncVecEnv {
         // Reading a list back leaves it no room to grow, and `step` must not allocate.
         self.state.episodes.reserve(n);
         Ok(())
+    }
+
+    fn goal_task(&self) -> Option<GoalTask> {
+        self.envs[0].goal_task()
     }
 
     fn render(&self, env: usize) -> Option<Frame> {

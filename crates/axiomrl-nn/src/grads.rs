@@ -2,7 +2,7 @@
 
 use crate::tensors::Values;
 use burn::backend::Flex;
-use burn::tensor::Tensor;
+use burn::tensor::{Gradients, Tensor};
 use std::ops::Deref;
 
 /// The gradient of one parameter tensor: dereferences to the flat slice, and recycles its storage when dropped.
@@ -33,12 +33,24 @@ pub fn gradients<const N: usize>(loss: Tensor<1>, params: [&Tensor<2>; N]) -> [G
     try_gradients(loss, params).map(|grad| grad.expect("the loss does not depend on a tracked tensor it was asked for"))
 }
 
+/// As [`gradients`], for a number of tensors that is known only at run time.
+///
+/// # Panics
+/// As [`gradients`].
+pub fn gradients_of(loss: Tensor<1>, params: &[Tensor<2>]) -> Vec<Grad> {
+    let mut gradients = loss.backward();
+    let all = params.iter().map(|param| take(param, &mut gradients));
+    all.map(|grad| grad.expect("the loss does not depend on a tracked tensor it was asked for")).collect()
+}
+
 /// As [`gradients`], with `None` for a tensor that is frozen or that the loss does not depend on.
 pub fn try_gradients<const N: usize>(loss: Tensor<1>, params: [&Tensor<2>; N]) -> [Option<Grad>; N] {
     let mut gradients = loss.backward();
-    params.map(|param| {
-        let grad = param.grad_remove(&mut gradients)?;
-        let tensor = grad.inner().try_into_primitive::<Flex>().expect("networks of this crate run on the CPU");
-        Some(Grad(Some(Values::new(tensor))))
-    })
+    params.map(|param| take(param, &mut gradients))
+}
+
+fn take(param: &Tensor<2>, gradients: &mut Gradients) -> Option<Grad> {
+    let grad = param.grad_remove(gradients)?;
+    let tensor = grad.inner().try_into_primitive::<Flex>().expect("networks of this crate run on the CPU");
+    Some(Grad(Some(Values::new(tensor))))
 }

@@ -38,7 +38,7 @@ pub use burn::tensor::Tensor;
 pub use conv::{ConvLayer, ConvNet, ConvSpec};
 pub use distributions::{Distribution, LogStdBounds, tanh_gaussian_log_prob, tanh_gaussian_sample};
 pub use error::NnError;
-pub use grads::{Grad, gradients, try_gradients};
+pub use grads::{Grad, gradients, gradients_of, try_gradients};
 pub use init::Init;
 pub use kernels::dispatch::{SimdLevel, limit_simd};
 pub use kernels::math;

@@ -18,7 +18,7 @@ pub enum Activation {
     Silu,
 }
 
-/// `x -> [Linear -> (dropout) -> (LayerNorm) -> activation] * hidden -> Linear -> output_activation`.
+/// `x -> [Linear -> (dropout) -> (LayerNorm) -> activation] * hidden -> Linear -> (LayerNorm) -> output_activation`.
 ///
 /// Flat layout, layer after layer: weight `[in, out]` row-major, bias `[out]`, then LayerNorm's scale and shift when present.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,6 +35,9 @@ pub struct MlpSpec {
     pub output_activation: Activation,
     /// LayerNorm before each hidden activation.
     pub layer_norm: bool,
+    /// LayerNorm before the output activation.
+    #[serde(default)]
+    pub output_layer_norm: bool,
     /// Probability of dropping a hidden unit in training mode.
     pub dropout: f32,
 }
@@ -91,6 +94,7 @@ impl MlpSpec {
             activation,
             output_activation: Activation::Identity,
             layer_norm: false,
+            output_layer_norm: false,
             dropout: 0.0,
         }
     }
@@ -98,6 +102,12 @@ impl MlpSpec {
     /// Adds LayerNorm to every hidden layer.
     pub fn with_layer_norm(mut self) -> Self {
         self.layer_norm = true;
+        self
+    }
+
+    /// Adds LayerNorm to the last layer.
+    pub fn with_output_layer_norm(mut self) -> Self {
+        self.output_layer_norm = true;
         self
     }
 
@@ -167,7 +177,7 @@ impl MlpSpec {
             outputs: if is_output { self.outputs } else { self.hidden[index] },
             offset,
             is_output,
-            normed: self.layer_norm && !is_output,
+            normed: if is_output { self.output_layer_norm } else { self.layer_norm },
             activation: if is_output { self.output_activation } else { self.activation },
         }
     }

@@ -25,6 +25,9 @@ pub struct EvalOptions {
 pub struct Evaluation {
     pub returns: Vec<f64>,
     pub lengths: Vec<u64>,
+    /// Where there are goals: whether each episode ended by reaching its own.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reached: Vec<bool>,
 }
 
 impl Evaluation {
@@ -36,6 +39,12 @@ impl Evaluation {
     pub fn std_reward(&self) -> f64 {
         let m = self.mean_reward();
         (self.returns.iter().map(|r| (r - m).powi(2)).sum::<f64>() / self.returns.len().max(1) as f64).sqrt()
+    }
+
+    /// The part of the episodes that reached their goal, where there are goals.
+    pub fn success_rate(&self) -> Option<f64> {
+        let reached = self.reached.iter().filter(|&&reached| reached).count();
+        (!self.reached.is_empty()).then(|| reached as f64 / self.reached.len() as f64)
     }
 
     pub fn mean_length(&self) -> f64 {
@@ -59,6 +68,7 @@ pub fn evaluation_env(
         num_envs,
         seed,
         stream,
+        action_repeat: config.action_repeat,
         frame_stack: config.frame_stack,
         normalize_observation: config.normalize_observation,
         // Only raw rewards are reported, so there is nothing to normalise.
@@ -97,7 +107,7 @@ fn play_once(agent: &mut dyn Agent, env: &mut dyn VecEnv, options: &EvalOptions,
     let mut rng = stream(options.seed, &format!("{name}/act"));
     let mut memory = PolicyMemory { starts: vec![true; n], ..PolicyMemory::default() };
     let mut actions = vec![0.0; n * env.action_space().width()];
-    let mut ended: Vec<Option<(f64, u64)>> = vec![None; n];
+    let mut ended: Vec<Option<(f64, u64, bool)>> = vec![None; n];
     env.reset();
     while ended.iter().any(Option::is_none) {
         let state = env.state();
@@ -105,11 +115,14 @@ fn play_once(agent: &mut dyn Agent, env: &mut dyn VecEnv, options: &EvalOptions,
         memory.starts.fill(false);
         for (i, outcome) in ended.iter_mut().enumerate().filter(|(_, outcome)| outcome.is_none()) {
             env.step(i..i + 1, &actions);
-            *outcome = env.state().episodes.first().map(|end| (end.episode_return, end.length));
+            let state = env.state();
+            *outcome = state.episodes.first().map(|end| (end.episode_return, end.length, state.terminated[i]));
         }
     }
-    for (episode_return, length) in ended.into_iter().flatten() {
+    let has_goals = env.goal_task().is_some();
+    for (episode_return, length, terminated) in ended.into_iter().flatten() {
         result.returns.push(episode_return);
         result.lengths.push(length);
+        result.reached.extend(has_goals.then_some(terminated));
     }
 }

@@ -21,6 +21,8 @@ pub struct ProgressDisplay {
     /// From the first step seen on, which in a resumed run is not 0.
     speed: Option<Speed>,
     shown_at: Instant,
+    /// The step of the line written last: the end of a run is not said twice.
+    shown_step: Option<u64>,
     output: Output,
 }
 
@@ -44,7 +46,16 @@ impl ProgressDisplay {
     }
 
     fn with_output(total: u64, output: Output, now: Instant) -> Self {
-        Self { total, step: 0, mean_return: None, best_evaluation: None, speed: None, shown_at: now, output }
+        Self {
+            total,
+            step: 0,
+            mean_return: None,
+            best_evaluation: None,
+            speed: None,
+            shown_at: now,
+            shown_step: None,
+            output,
+        }
     }
 
     /// To be called as often as is convenient, every step if need be.
@@ -73,13 +84,14 @@ impl ProgressDisplay {
 
     /// The last state, left to be read.
     pub fn finish(&mut self) {
-        let text = self.text();
+        let (text, brief) = (self.text(), self.brief());
         match &mut self.output {
             Output::Bar(bar) => {
                 bar.set_position(self.step);
-                bar.abandon_with_message(text);
+                bar.abandon_with_message(brief);
             }
-            Output::Lines(out) => line(out, &text),
+            Output::Lines(out) if self.shown_step != Some(self.step) => line(out, &text),
+            Output::Lines(_) => {}
             Output::Silent => {}
         }
         self.output = Output::Silent;
@@ -107,12 +119,13 @@ impl ProgressDisplay {
 
     fn show(&mut self, now: Instant, evaluation: Option<f64>) {
         self.shown_at = now;
+        self.shown_step = Some(self.step);
         self.speed.get_or_insert_with(|| Speed::new(now, self.step)).record(now, self.step);
-        let mut text = self.text();
+        let (mut text, brief) = (self.text(), self.brief());
         match &mut self.output {
             Output::Bar(bar) => {
                 bar.set_position(self.step);
-                bar.set_message(text);
+                bar.set_message(brief);
             }
             Output::Lines(out) => {
                 if let Some(mean) = evaluation {
@@ -122,6 +135,21 @@ impl ProgressDisplay {
             }
             Output::Silent => {}
         }
+    }
+
+    /// Beside a bar, on a line that may be cut at its end: what matters most comes first.
+    fn brief(&self) -> String {
+        let mut parts = vec![grouped(self.step)];
+        if let Some(speed) = self.speed.as_ref().and_then(Speed::per_second) {
+            let left = self.total.saturating_sub(self.step);
+            if left > 0 {
+                parts.push(format!("{} left", duration(left as f64 / speed)));
+            }
+            parts.push(format!("{}/s", grouped(speed.round() as u64)));
+        }
+        parts.extend(self.mean_return.map(|value| format!("return {value:.1}")));
+        parts.extend(self.best_evaluation.map(|value| format!("best eval {value:.1}")));
+        parts.join(" | ")
     }
 
     fn text(&self) -> String {
@@ -141,7 +169,7 @@ impl ProgressDisplay {
 
 fn bar(total: u64) -> ProgressBar {
     // `wide_msg` is cut to the width of the terminal, so that the bar stays on one line.
-    let style = ProgressStyle::with_template("{bar:24} {percent:>3}% {wide_msg}");
+    let style = ProgressStyle::with_template("{bar:12} {percent:>3}% {wide_msg}");
     let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
     ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr()).with_style(style)
 }
@@ -218,7 +246,7 @@ mod tests {
         progress.note("stopping early");
         progress.finish();
         progress.finish();
-        assert_eq!(out.lines().len(), 5, "the last state is written once");
+        assert_eq!(out.lines().len(), 4, "the last state is already there");
     }
 
     #[test]
@@ -248,7 +276,7 @@ mod tests {
         progress.update_at(now, 40, None);
         progress.evaluated_at(now + Duration::from_secs(2), 50, 7.5);
         assert_eq!(bar.position(), 50);
-        assert_eq!(bar.message(), "50/100 steps | best eval 7.5 | 5 steps/s | 10s left");
+        assert_eq!(bar.message(), "50 | 10s left | 5/s | best eval 7.5");
         progress.update_at(now + Duration::from_millis(2050), 60, None);
         assert_eq!(bar.position(), 50, "too soon to draw again");
         progress.finish();

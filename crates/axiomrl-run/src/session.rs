@@ -32,6 +32,7 @@ pub fn training_env(config: &RunConfig) -> Result<Box<dyn VecEnv>, EnvError> {
         num_envs: config.num_envs,
         seed: config.seed,
         stream: "env",
+        action_repeat: config.action_repeat,
         frame_stack: config.frame_stack,
         normalize_observation: config.normalize_observation,
         normalize_reward: config.normalize_reward,
@@ -49,6 +50,8 @@ pub fn build_agent(config: &RunConfig, env: &dyn VecEnv) -> Result<Box<dyn Agent
         num_envs: env.num_envs(),
         seed: config.seed,
         masked: !env.state().masks.is_empty(),
+        frame_stack: config.frame_stack,
+        goal_task: env.goal_task(),
     };
     check_fit(entry, &config.env_id, &setup)?;
     Ok(entry.build(&config.algo_kwargs.0, &setup)?)

@@ -283,6 +283,9 @@ impl Trainer {
         row.push(("time/episodes".into(), self.record.episodes as f64));
         row.push(("time/time_elapsed".into(), seconds));
         row.push(("time/fps".into(), self.speed()));
+        for note in self.agent.metrics().take_notes() {
+            self.display.note(&format!("warning: {note}"));
+        }
         for (name, value) in self.agent.metrics().take() {
             let group = if name == "exploration_rate" { "rollout" } else { "train" };
             row.push((format!("{group}/{name}"), value));
@@ -292,6 +295,7 @@ impl Trainer {
             row.push(("eval/mean_reward".into(), result.mean_reward()));
             row.push(("eval/std_reward".into(), result.std_reward()));
             row.push(("eval/mean_ep_length".into(), result.mean_length()));
+            row.extend(result.success_rate().map(|rate| ("eval/success_rate".into(), rate)));
         }
         let wall_time = self.metadata.created_at_unix + seconds;
         self.loggers.log(steps, wall_time, &row)?;

@@ -17,6 +17,9 @@ pub struct Record {
     pub steps: u64,
     pub eval_mean_reward: f64,
     pub eval_std_reward: f64,
+    /// For tasks with goals: the part of the episodes that reached theirs, which is what the mark is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub eval_success_rate: Option<f64>,
     pub mark: f64,
     /// Whether the mark was met. For a control it must be false.
     pub passed: bool,
@@ -43,11 +46,20 @@ impl Record {
             steps: summary.steps,
             eval_mean_reward: mean,
             eval_std_reward: summary.eval_std_reward.unwrap_or(0.0),
+            eval_success_rate: summary.eval_success_rate,
             mark: row.mark,
-            passed: mean >= row.mark && summary.steps <= row.max_steps,
+            passed: summary.eval_success_rate.unwrap_or(mean) >= row.mark && summary.steps <= row.max_steps,
             control: row.control.map(|control| control.name.to_owned()),
             steps_per_second: summary.steps_per_second.round(),
         })
+    }
+
+    /// The last evaluation in words.
+    pub fn score(&self) -> String {
+        match self.eval_success_rate {
+            Some(rate) => format!("{:.0} % reached", 100.0 * rate),
+            None => format!("{:.1} ± {:.1}", self.eval_mean_reward, self.eval_std_reward),
+        }
     }
 
     /// Two runs of the same thing have the same key.
@@ -105,6 +117,7 @@ mod tests {
             steps_per_second: 1.4,
             eval_mean_reward: Some(mean),
             eval_std_reward: Some(0.0),
+            eval_success_rate: None,
         }
     }
 

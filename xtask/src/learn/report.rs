@@ -17,8 +17,7 @@ pub fn line(row: &Row, record: &Record) -> String {
         (false, true) => "MET, though a control must not",
         (false, false) => "MISSED",
     };
-    let (mean, std) = (record.eval_mean_reward, record.eval_std_reward);
-    format!("{}{control} seed {}: {mean:.1} ± {std:.1}, mark {}: {verdict}", row.config, record.seed, row.mark)
+    format!("{}{control} seed {}: {}, mark {}: {verdict}", row.config, record.seed, record.score(), row.mark)
 }
 
 pub fn write(path: &Path, records: &Records) -> Result<()> {
@@ -46,9 +45,8 @@ fn markdown(records: &Records) -> String {
 fn table(text: &mut String, records: &Records, wanted: impl Fn(&Row) -> bool) {
     for row in MATRIX.iter().filter(|row| wanted(row)) {
         let runs = records.of(row);
-        let scores: Vec<String> =
-            runs.iter().map(|r| format!("{}: {:.1} ± {:.1}", r.seed, r.eval_mean_reward, r.eval_std_reward)).collect();
-        let what = row.control.map_or(row.env_id.to_owned(), |control| format!("`{}`", control.set));
+        let scores: Vec<String> = runs.iter().map(|r| format!("{}: {}", r.seed, r.score())).collect();
+        let what = row.control.map_or(row.env_id.to_owned(), |control| format!("`{}`", control.set.join(" ")));
         let cells = [
             row.config.to_owned(),
             what,

@@ -75,6 +75,10 @@ where
     /// Divides rewards by the running standard deviation of the discounted return.
     #[serde(default)]
     pub normalize_reward: bool,
+    /// Steps for which every action is held; rewards add up, and the whole counts as one step.
+    #[serde(default = "one")]
+    #[garde(range(min = 1, max = 64))]
+    pub action_repeat: usize,
     /// Observations shown together, newest last.
     #[serde(default = "one")]
     #[garde(range(min = 1, max = 64))]

@@ -135,6 +135,7 @@ impl Algorithm for DiscreteSac {
             gamma: config.gamma,
             priority: None,
             priority_beta: Schedule::Constant(1.0),
+            hindsight: None,
         };
         Ok(Box::new(OffPolicy::new(DiscreteSacLearner::new(config, actions, setup), settings, setup)))
     }

@@ -6,8 +6,10 @@ mod mpo_duals;
 mod naf;
 mod naf_head;
 mod off_policy_ac;
+mod pixels;
 
 pub use discrete_sac::{DiscreteSac, DiscreteSacConfig};
 pub use mpo::{Mpo, MpoConfig};
 pub use naf::{Naf, NafConfig};
 pub use off_policy_ac::{AcConfig, OffPolicyAc, presets};
+pub use pixels::{PixelAc, PixelConfig, presets as pixel_presets};

@@ -164,6 +164,7 @@ impl Algorithm for Mpo {
             gamma: config.gamma,
             priority: None,
             priority_beta: Schedule::Constant(1.0),
+            hindsight: None,
         };
         Ok(Box::new(OffPolicy::new(MpoLearner::new(config, setup), settings, setup)))
     }

@@ -159,6 +159,7 @@ impl Algorithm for Naf {
             gamma: config.gamma,
             priority: None,
             priority_beta: Schedule::Constant(1.0),
+            hindsight: None,
         };
         Ok(Box::new(OffPolicy::new(NafLearner::new(config, setup), settings, setup)))
     }
@@ -229,7 +230,7 @@ impl ReplayLearner for NafLearner {
         actions: &mut [f32],
     ) {
         self.predict(obs, masks, rows, true, rng, actions);
-        self.noise.draw(actions.len(), rng, &mut self.drawn);
+        self.noise.draw(&[], actions.len(), rng, &mut self.drawn);
         if self.config.exploration == NafExploration::Precision {
             let outputs = self.out.chunks_exact(self.head.outputs());
             for (z, out) in self.drawn.chunks_exact_mut(self.head.d).zip(outputs) {

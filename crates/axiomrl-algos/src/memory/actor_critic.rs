@@ -1,8 +1,8 @@
 //! A policy and a value function that remember, apart or together.
 
-use super::torso::{Sequences, Torso, gradients_of};
+use super::torso::{Sequences, Torso};
 use crate::state::{StateError, StateIo};
-use axiomrl_nn::{Grad, Mlp, Params, fused_loss};
+use axiomrl_nn::{Grad, Mlp, Params, fused_loss, gradients_of};
 
 /// With one torso both heads read the same memory; with two, each has its own, and a row of memory is the policy's part
 /// followed by that of the value.

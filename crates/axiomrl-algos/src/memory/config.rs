@@ -1,6 +1,7 @@
 //! The settings of the value learners that remember.
 
 use crate::config::layer_widths;
+use crate::parts::sight::Vision;
 use axiomrl_core::Schedule;
 use axiomrl_nn::{Activation, CellKind};
 use garde::Validate;
@@ -45,6 +46,8 @@ pub struct DrqnConfig {
     #[garde(range(min = 0.0))]
     pub max_grad_norm: f32,
 
+    /// What looks at images, before the layers before the memory.
+    pub vision: Vision,
     /// Widths of the layers before the memory; without any it sees the observation itself.
     #[garde(custom(layer_widths))]
     pub hidden_sizes: Vec<usize>,
@@ -120,6 +123,7 @@ impl Default for DrqnConfig {
             tau: 1.0,
             gamma: 0.99,
             max_grad_norm: 10.0,
+            vision: Vision::Auto,
             hidden_sizes: vec![64],
             cell: CellKind::Lstm,
             recurrent_hidden_size: 64,

@@ -26,9 +26,10 @@
 //! - `cell: gru` takes a gated recurrent unit instead of the LSTM.
 //! - `double_q`, `dueling`, `n_step`, `prioritized_replay` and `value_rescale` can be switched on: `r2d2` is all of them.
 //!   With `value_rescale`, `q_value_mean` and `target_mean` are reported on the network's scale.
+//! - Images go through convolutions (`vision`) before the layers of `hidden_sizes` and the memory.
 //! - Forbidden actions (masks) are neither taken nor bootstrapped from.
 //!
-//! **What is left out.** Image observations; sequential updates through whole episodes.
+//! **What is left out.** Sequential updates through whole episodes.
 //!
 //! **Reference.** Hausknecht and Stone, Deep recurrent Q-learning for partially observable MDPs, 2015.
 
@@ -38,7 +39,6 @@ use super::q_net::QNet;
 use super::torso::{Torso, TorsoSpec};
 use crate::agent::{Agent, Setup};
 use crate::parts::checks::BuildError;
-use crate::parts::encode::Encoder;
 use crate::regimes::{ReplaySettings, Sequence, SequenceSettings};
 use crate::registry::Algorithm;
 use crate::value::direct::DirectNet;
@@ -58,21 +58,21 @@ impl Algorithm for Drqn {
         if let Some(problem) = config.contradiction() {
             return Err(BuildError::Setting(problem));
         }
-        let encoder = Encoder::new(&setup.observation_space);
         let mut rng = setup.rng("init");
         let shape = TorsoSpec {
-            inputs: encoder.width(),
+            observations: &setup.observation_space,
+            vision: config.vision,
             encoder: &config.hidden_sizes,
             activation: config.activation,
             cell: config.cell,
             hidden: config.recurrent_hidden_size,
         };
-        let torso = Torso::new(&shape, &Init::pytorch(), &mut rng);
+        let torso = Torso::new(&shape, &Init::pytorch(), &mut rng)?;
         let head = |outputs| MlpSpec::new(torso.features(), &config.head_sizes, outputs, config.activation);
         let head = DirectNet::new(head, actions, 1, 1, config.dueling, None, &mut rng);
         let settings = settings(&config);
         let adam = OptimizerConfig::Adam(AdamConfig { eps: config.adam_eps, ..AdamConfig::default() });
-        let learner = QLearner::new(config, encoder, actions, QNet::new(torso, head), &adam);
+        let learner = QLearner::new(config, actions, QNet::new(torso, head), &adam);
         Ok(Box::new(Sequence::new(learner, settings, setup)))
     }
 }
@@ -91,6 +91,7 @@ fn settings(config: &DrqnConfig) -> SequenceSettings {
                 .prioritized_replay
                 .then_some(PrioritySpec { alpha: config.prioritized_alpha, eps: config.prioritized_eps }),
             priority_beta: config.prioritized_beta.clone(),
+            hindsight: None,
         },
         length: config.sequence_length,
         overlap: config.overlap(),

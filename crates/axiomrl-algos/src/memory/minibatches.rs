@@ -1,11 +1,11 @@
 //! Whole sequences of a rollout side by side, for the clipped objective.
 
 use super::torso::Sequences;
-use crate::parts::encode::Encoder;
 use crate::policy::ppo::standardise;
 use crate::policy::ppo_loss::{Minibatch, PpoGradient, PpoReport, PpoTerms, ppo_loss};
 use crate::regimes::RecurrentUpdate;
 use axiomrl_core::Rollout;
+use axiomrl_envs::ObsBuf;
 use axiomrl_nn::Distribution;
 
 /// A rollout cut into sequences: number `i` is part `i / lanes` of environment `i % lanes`.
@@ -41,11 +41,10 @@ impl<'a> Source<'a> {
 }
 
 /// Sequences time-major, the shorter ones padded at their end, and the real steps among them.
-#[derive(Default)]
 pub struct SequenceMinibatch {
     steps: usize,
     rows: usize,
-    input: Vec<f32>,
+    obs: ObsBuf,
     resets: Vec<bool>,
     /// The memory before each sequence.
     pub state: Vec<f32>,
@@ -55,14 +54,27 @@ pub struct SequenceMinibatch {
     batch: Minibatch,
 }
 
+impl Default for SequenceMinibatch {
+    fn default() -> Self {
+        Self {
+            steps: 0,
+            rows: 0,
+            obs: ObsBuf::F32(Vec::new()),
+            resets: Vec::new(),
+            state: Vec::new(),
+            real: Vec::new(),
+            batch: Minibatch::default(),
+        }
+    }
+}
+
 impl SequenceMinibatch {
     /// Copies the chosen sequences side by side.
-    pub fn gather(&mut self, source: &Source<'_>, encoder: &Encoder, chosen: &[usize], normalize: bool) {
-        let (rollout, width) = (source.rollout, encoder.width());
+    pub fn gather(&mut self, source: &Source<'_>, chosen: &[usize], normalize: bool) {
+        let (rollout, width) = (source.rollout, source.rollout.spec().obs_width);
         self.rows = chosen.len();
         self.steps = chosen.iter().map(|&i| source.len(i)).max().unwrap_or(0);
-        self.input.clear();
-        self.input.resize(self.steps * self.rows * width, 0.0);
+        self.obs = ObsBuf::zeros(rollout.obs.dtype(), self.steps * self.rows * width);
         self.resets.clear();
         self.resets.resize(self.steps * self.rows, false);
         self.state.clear();
@@ -71,12 +83,10 @@ impl SequenceMinibatch {
         for &i in chosen {
             self.state.extend_from_slice(&source.states[i * source.state_width..(i + 1) * source.state_width]);
         }
-        let obs_width = rollout.spec().obs_width;
         for t in 0..self.steps {
             for (row, &i) in chosen.iter().enumerate().filter(|&(_, &i)| t < source.len(i)) {
                 let (from, to) = (source.row(i, t), t * self.rows + row);
-                let obs = encoder.encode(rollout.obs.rows(from, from + 1, obs_width));
-                self.input[to * width..(to + 1) * width].copy_from_slice(&obs);
+                self.obs.row_mut(to, width).copy_from(rollout.obs.rows(from, from + 1, width));
                 self.resets[to] = source.starts[from];
                 self.real.push(to);
                 self.copy_step(rollout, from);
@@ -100,7 +110,7 @@ impl SequenceMinibatch {
     }
 
     pub fn sequences(&self) -> Sequences<'_> {
-        Sequences { steps: self.steps, rows: self.rows, input: &self.input, resets: &self.resets }
+        Sequences { steps: self.steps, rows: self.rows, obs: self.obs.as_ref(), resets: &self.resets }
     }
 
     /// The objective of the real steps; padding has no gradient.

@@ -6,7 +6,6 @@ use super::q_net::QNet;
 use super::torso::Sequences;
 use crate::agent::{Diverged, Progress, finite};
 use crate::parts::actions::argmax;
-use crate::parts::encode::Encoder;
 use crate::parts::group::{ParamGroup, slices};
 use crate::regimes::{SequenceLearner, SequenceUpdate};
 use crate::state::{StateError, StateIo};
@@ -18,7 +17,6 @@ use axiomrl_nn::OptimizerConfig;
 /// A network, its slowly moving copy, and how they learn.
 pub struct QLearner {
     config: DrqnConfig,
-    encoder: Encoder,
     actions: usize,
     online: QNet,
     target: QNet,
@@ -29,7 +27,7 @@ pub struct QLearner {
 }
 
 impl QLearner {
-    pub fn new(config: DrqnConfig, encoder: Encoder, actions: usize, mut online: QNet, adam: &OptimizerConfig) -> Self {
+    pub fn new(config: DrqnConfig, actions: usize, mut online: QNet, adam: &OptimizerConfig) -> Self {
         let epsilon = Schedule::Linear {
             start: config.epsilon_start,
             end: config.epsilon_end,
@@ -37,13 +35,12 @@ impl QLearner {
         };
         let group = ParamGroup::new(adam, &online.params(), config.max_grad_norm);
         let target = online.clone();
-        Self { config, encoder, actions, online, target, group, epsilon, q: Vec::new(), target_q: Vec::new() }
+        Self { config, actions, online, target, group, epsilon, q: Vec::new(), target_q: Vec::new() }
     }
 
     /// Values of every action one observation further, in `self.q`.
     fn look(&mut self, obs: ObsRef<'_>, rows: usize, starts: &[bool], state: &mut [f32]) {
-        let input = self.encoder.encode(obs);
-        self.online.infer(Sequences { steps: 1, rows, input: &input, resets: starts }, state, &mut self.q);
+        self.online.infer(Sequences { steps: 1, rows, obs, resets: starts }, state, &mut self.q);
     }
 
     fn greedy(&self, masks: &[bool], actions: &mut [f32]) {
@@ -106,8 +103,8 @@ impl SequenceLearner for QLearner {
 
     fn update(&mut self, update: SequenceUpdate<'_>) -> Result<(), Diverged> {
         let (batch, config) = (update.batch, &self.config);
-        let input = self.encoder.encode(batch.obs.as_ref());
-        let all = Sequences { steps: batch.steps + 1, rows: batch.rows, input: &input, resets: &batch.starts };
+        let all =
+            Sequences { steps: batch.steps + 1, rows: batch.rows, obs: batch.obs.as_ref(), resets: &batch.starts };
         // Each network looks at the whole sequence with a memory of its own.
         let mut state = self.initial_state(batch);
         self.target.infer(all, &mut state, &mut self.target_q);

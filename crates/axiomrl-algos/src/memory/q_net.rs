@@ -1,11 +1,11 @@
 //! Values of all actions, from what is remembered.
 
-use super::torso::{Sequences, Torso, gradients_of};
+use super::torso::{Sequences, Torso};
 use crate::state::{StateError, StateIo};
 use crate::value::direct::DirectNet;
 use crate::value::heads::Head;
 use crate::value::outcomes::Outcomes;
-use axiomrl_nn::{Grad, Params, fused_loss};
+use axiomrl_nn::{Grad, Params, fused_loss, gradients_of};
 
 /// A torso and a head of one or two streams.
 #[derive(Clone)]

@@ -21,7 +21,7 @@
 //! - Everything else is as in `ppo`: advantages standardised per minibatch, Gaussian Box actions, masks, schedules,
 //!   `target_kl`.
 //!
-//! **What is left out.** Image observations; more than one layer of memory.
+//! **What is left out.** More than one layer of memory.
 //!
 //! **References.** Schulman and others, Proximal policy optimization algorithms, 2017; Hochreiter and Schmidhuber, Long
 //! short-term memory, 1997.
@@ -32,8 +32,8 @@ use super::torso::{Sequences, Torso, TorsoSpec};
 use crate::agent::{Agent, Diverged, Setup, finite};
 use crate::config::layer_widths;
 use crate::parts::checks::BuildError;
-use crate::parts::encode::Encoder;
 use crate::parts::group::{ParamGroup, slices};
+use crate::parts::sight::Vision;
 use crate::policy::ppo::{distribution_for, explained_variance, log_step};
 use crate::policy::ppo_loss::{PpoReport, PpoTerms};
 use crate::regimes::{RecurrentLearner, RecurrentRollout, RecurrentSettings, RecurrentUpdate};
@@ -96,6 +96,8 @@ pub struct RecurrentPpoConfig {
     /// Divergence at which the passes over a rollout end; absent makes them all.
     #[garde(inner(range(min = 0.0)))]
     pub target_kl: Option<f32>,
+    /// What looks at images, before the layers before the memory.
+    pub vision: Vision,
     /// Widths of the layers before the memory; without any it sees the observation itself.
     #[garde(custom(layer_widths))]
     pub hidden_sizes: Vec<usize>,
@@ -135,6 +137,7 @@ impl Default for RecurrentPpoConfig {
             max_grad_norm: 0.5,
             normalize_advantage: true,
             target_kl: None,
+            vision: Vision::Auto,
             hidden_sizes: vec![64],
             cell: CellKind::Lstm,
             recurrent_hidden_size: 64,
@@ -165,7 +168,6 @@ impl Algorithm for RecurrentPpo {
 /// The learner of recurrent PPO.
 struct RecurrentPpoLearner {
     config: RecurrentPpoConfig,
-    encoder: Encoder,
     distribution: Distribution,
     net: ActorCritic,
     /// One log standard deviation per action of a Box; empty for other spaces.
@@ -179,19 +181,19 @@ struct RecurrentPpoLearner {
 impl RecurrentPpoLearner {
     fn new(config: RecurrentPpoConfig, setup: &Setup) -> Result<Self, BuildError> {
         let distribution = distribution_for(&setup.action_space)?;
-        let encoder = Encoder::new(&setup.observation_space);
         let mut rng = setup.rng("init");
         let gain = std::f32::consts::SQRT_2;
         let orthogonal = |output_gain| Init::Orthogonal { hidden_gain: gain, output_gain };
         let shape = TorsoSpec {
-            inputs: encoder.width(),
+            observations: &setup.observation_space,
+            vision: config.vision,
             encoder: &config.hidden_sizes,
             activation: config.activation,
             cell: config.cell,
             hidden: config.recurrent_hidden_size,
         };
-        let torso = Torso::new(&shape, &orthogonal(gain), &mut rng);
-        let value_torso = (!config.shared).then(|| Torso::new(&shape, &orthogonal(gain), &mut rng));
+        let torso = Torso::new(&shape, &orthogonal(gain), &mut rng)?;
+        let value_torso = (!config.shared).then(|| Torso::new(&shape, &orthogonal(gain), &mut rng)).transpose()?;
         let head = |outputs| MlpSpec::new(torso.features(), &config.head_sizes, outputs, config.activation);
         let policy = Mlp::new(head(distribution.head_width()), 1, &orthogonal(0.01), &mut rng);
         let value = Mlp::new(head(1), 1, &orthogonal(1.0), &mut rng);
@@ -202,7 +204,6 @@ impl RecurrentPpoLearner {
         let group = ParamGroup::new(&adam, &with_log_std(&mut net, &mut log_std), config.max_grad_norm);
         Ok(Self {
             config,
-            encoder,
             distribution,
             net,
             log_std,
@@ -215,8 +216,7 @@ impl RecurrentPpoLearner {
 
     /// Heads and values one observation further.
     fn look(&mut self, obs: ObsRef<'_>, rows: usize, starts: &[bool], state: &mut [f32]) {
-        let input = self.encoder.encode(obs);
-        let now = Sequences { steps: 1, rows, input: &input, resets: starts };
+        let now = Sequences { steps: 1, rows, obs, resets: starts };
         self.net.infer(now, state, &mut self.head, &mut self.values);
     }
 
@@ -333,7 +333,7 @@ impl RecurrentLearner for RecurrentPpoLearner {
             order.shuffle(update.rng);
             let mut divergence = 0.0f32;
             for chosen in order.chunks(together) {
-                self.minibatch.gather(&source, &self.encoder, chosen, self.config.normalize_advantage);
+                self.minibatch.gather(&source, chosen, self.config.normalize_advantage);
                 *update.updates += 1;
                 let (report, norm) = self.step(rate, terms, *update.updates)?;
                 log_step(update.metrics, &report, norm);

@@ -1,10 +1,11 @@
 //! The part of a network that remembers: an encoder of each observation, then a recurrent cell over time.
 
+use crate::parts::checks::BuildError;
+use crate::parts::sight::{Sight, Vision};
 use crate::state::{StateError, StateIo};
 use axiomrl_core::TensorData;
-use axiomrl_nn::{
-    Activation, CellKind, Grad, Init, Mlp, MlpSpec, Params, Recurrent, RecurrentSpec, Tensor, gradients, leaf,
-};
+use axiomrl_envs::{ObsRef, Space};
+use axiomrl_nn::{Activation, CellKind, Init, Mlp, MlpSpec, Params, Recurrent, RecurrentSpec, Tensor, leaf};
 use rand_chacha::ChaCha8Rng;
 
 /// Sequences of observations, time-major.
@@ -12,8 +13,8 @@ use rand_chacha::ChaCha8Rng;
 pub struct Sequences<'a> {
     pub steps: usize,
     pub rows: usize,
-    /// `steps * rows` encoded observations
-    pub input: &'a [f32],
+    /// `steps * rows` observations
+    pub obs: ObsRef<'a>,
     /// `steps * rows`: whether the memory is emptied before this observation
     pub resets: &'a [bool],
 }
@@ -21,11 +22,11 @@ pub struct Sequences<'a> {
 impl<'a> Sequences<'a> {
     /// Times `from..to`.
     pub fn part(&self, from: usize, to: usize) -> Self {
-        let width = self.input.len() / (self.steps * self.rows);
+        let width = self.obs.len() / (self.steps * self.rows);
         Self {
             steps: to - from,
             rows: self.rows,
-            input: &self.input[from * self.rows * width..to * self.rows * width],
+            obs: self.obs.rows(from * self.rows, to * self.rows, width),
             resets: &self.resets[from * self.rows..to * self.rows],
         }
     }
@@ -33,8 +34,9 @@ impl<'a> Sequences<'a> {
 
 /// The shape of a torso.
 pub struct TorsoSpec<'a> {
-    pub inputs: usize,
-    /// Widths of the encoder's layers; without any the cell sees the observation itself.
+    pub observations: &'a Space,
+    pub vision: Vision,
+    /// Widths of the layers before the cell; without any it sees the observation itself.
     pub encoder: &'a [usize],
     pub activation: Activation,
     pub cell: CellKind,
@@ -43,20 +45,22 @@ pub struct TorsoSpec<'a> {
 
 #[derive(Clone)]
 pub struct Torso {
+    sight: Sight,
     encoder: Option<Mlp>,
     core: Recurrent,
     encoded: Vec<f32>,
 }
 
 impl Torso {
-    pub fn new(spec: &TorsoSpec<'_>, init: &Init, rng: &mut ChaCha8Rng) -> Self {
+    pub fn new(spec: &TorsoSpec<'_>, init: &Init, rng: &mut ChaCha8Rng) -> Result<Self, BuildError> {
+        let sight = Sight::new(spec.observations, spec.vision, init, rng)?;
         let encoder = spec.encoder.split_last().map(|(&last, before)| {
-            let shape = MlpSpec::new(spec.inputs, before, last, spec.activation);
+            let shape = MlpSpec::new(sight.width(), before, last, spec.activation);
             Mlp::new(shape.with_output_activation(spec.activation), 1, init, rng)
         });
-        let width = spec.encoder.last().copied().unwrap_or(spec.inputs);
+        let width = spec.encoder.last().copied().unwrap_or(sight.width());
         let core = Recurrent::new(RecurrentSpec::new(spec.cell, width, spec.hidden), rng);
-        Self { encoder, core, encoded: Vec::new() }
+        Ok(Self { sight, encoder, core, encoded: Vec::new() })
     }
 
     /// Numbers of a row of memory.
@@ -71,29 +75,31 @@ impl Torso {
 
     /// Features of every time and row, without a graph. `state` is the memory before, and then the one after.
     pub fn infer(&mut self, sequences: Sequences<'_>, state: &mut [f32], out: &mut Vec<f32>) {
-        let Sequences { steps, rows, input, resets } = sequences;
+        let Sequences { steps, rows, obs, resets } = sequences;
+        let looked = self.sight.infer(obs, steps * rows);
         let seen = match &self.encoder {
             Some(encoder) => {
-                encoder.infer(input, steps * rows, &mut self.encoded);
-                &self.encoded
+                encoder.infer(&looked, steps * rows, &mut self.encoded);
+                &self.encoded[..]
             }
-            None => input,
+            None => &*looked,
         };
         self.core.infer(seen, steps, rows, resets, state, out);
     }
 
     /// Features `[steps * rows, hidden]` as a node of the graph, with the parameters they came from.
     pub fn forward(&self, sequences: Sequences<'_>, state: &[f32]) -> (Tensor<2>, Vec<Tensor<2>>) {
-        let Sequences { steps, rows, input, resets } = sequences;
-        let mut params = Vec::new();
+        let Sequences { steps, rows, obs, resets } = sequences;
+        let (looked, looked_with) = self.sight.forward(obs, steps * rows);
+        let mut params = Vec::from_iter(looked_with);
         let width = self.core.spec.inputs;
         let seen: Tensor<3> = match &self.encoder {
             Some(encoder) => {
-                params.push(encoder.params.tracked());
-                let input = leaf(input, [steps * rows, encoder.spec.inputs]);
-                encoder.forward(input, params[0].clone(), None).reshape([steps, rows, width])
+                let own = encoder.params.tracked();
+                params.push(own.clone());
+                encoder.forward(looked, own, None).reshape([steps, rows, width])
             }
-            None => leaf(input, [steps, rows, width]),
+            None => looked.reshape([steps, rows, width]),
         };
         let core = self.core.params.tracked();
         let state = leaf(state, [rows, self.state_width()]);
@@ -104,10 +110,12 @@ impl Torso {
 
     /// All that is learned, in the order of [`Torso::forward`].
     pub fn params(&mut self) -> Vec<&mut Params> {
-        self.encoder.iter_mut().map(|net| &mut net.params).chain([&mut self.core.params]).collect()
+        let layers = self.encoder.iter_mut().map(|net| &mut net.params);
+        self.sight.params().into_iter().chain(layers).chain([&mut self.core.params]).collect()
     }
 
     pub fn exchange(&mut self, name: &str, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        self.sight.exchange(name, io)?;
         if let Some(encoder) = &mut self.encoder {
             io.mlp(&format!("{name}.encoder"), encoder)?;
         }
@@ -124,17 +132,5 @@ impl Torso {
                 .import(&name, &mut |key| from.model.get(key).map(|t| (t.shape.clone(), t.values.clone())))
                 .map_err(|e| StateError::Misfit { name, problem: e.to_string() }),
         }
-    }
-}
-
-/// Gradients of any small number of parameter tensors.
-pub fn gradients_of(loss: Tensor<1>, params: &[Tensor<2>]) -> Vec<Grad> {
-    match params {
-        [a, b] => gradients(loss, [a, b]).into(),
-        [a, b, c] => gradients(loss, [a, b, c]).into(),
-        [a, b, c, d] => gradients(loss, [a, b, c, d]).into(),
-        [a, b, c, d, e] => gradients(loss, [a, b, c, d, e]).into(),
-        [a, b, c, d, e, f] => gradients(loss, [a, b, c, d, e, f]).into(),
-        _ => unreachable!("a recurrent network has two to six tensors of parameters"),
     }
 }

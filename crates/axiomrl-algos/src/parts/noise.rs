@@ -19,6 +19,8 @@ pub enum Exploration {
     OrnsteinUhlenbeck,
     /// Pink noise: slow movements as strong as fast ones.
     Colored,
+    /// A random function of the observation that stays the same within an episode: the same state, the same noise.
+    StateDependent,
 }
 
 /// The processes clip what they are added to; drawn this small, they never reach the clip.
@@ -30,6 +32,37 @@ enum Process {
     Independent,
     OrnsteinUhlenbeck(OrnsteinUhlenbeck),
     Colored(ColoredNoise),
+    StateDependent(StateNoise),
+}
+
+/// A random linear function of each environment's observation and a constant, of unit size.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct StateNoise {
+    /// For each environment and action element, a weight per observed number, and one for the constant; empty before the
+    /// first draw.
+    weights: Vec<Vec<f32>>,
+    actions: usize,
+}
+
+impl StateNoise {
+    fn apply(&mut self, obs: &[f32], restart: &[bool], rng: &mut Rng, out: &mut [f32]) {
+        let envs = restart.len();
+        let width = obs.len() / envs;
+        self.weights.resize(envs, Vec::new());
+        for (env, seen) in obs.chunks_exact(width).enumerate() {
+            let weights = &mut self.weights[env];
+            if restart[env] || weights.is_empty() {
+                fill_normal(weights, self.actions * (width + 1), rng);
+            }
+            // Divided by the length of what is seen, so that each number is standard normal over the draws of the weights.
+            let length = (1.0 + seen.iter().map(|x| x * x).sum::<f32>()).sqrt();
+            let own = &mut out[env * self.actions..(env + 1) * self.actions];
+            for (noise, weights) in own.iter_mut().zip(weights.chunks_exact(width + 1)) {
+                let sum: f32 = seen.iter().zip(weights).map(|(x, w)| x * w).sum();
+                *noise = (sum + weights[width]) / length;
+            }
+        }
+    }
 }
 
 /// Noise of unit size; whoever uses it scales it.
@@ -50,13 +83,14 @@ impl ActionNoise {
                 noise.dt = 1.0;
                 Process::OrnsteinUhlenbeck(noise)
             }
+            Exploration::StateDependent => Process::StateDependent(StateNoise { weights: Vec::new(), actions: width }),
             Exploration::Colored => Process::Colored(ColoredNoise::pink(envs, width, SMALL, horizon, rng)),
         };
         Self { process, restart: vec![false; envs] }
     }
 
-    /// The next numbers of all environments, of unit size (Ornstein-Uhlenbeck: unit step).
-    pub fn draw(&mut self, len: usize, rng: &mut Rng, out: &mut Vec<f32>) {
+    /// The next numbers of all environments, of unit size (Ornstein-Uhlenbeck: unit step). `obs` is what they see.
+    pub fn draw(&mut self, obs: &[f32], len: usize, rng: &mut Rng, out: &mut Vec<f32>) {
         out.clear();
         out.resize(len, 0.0);
         match &mut self.process {
@@ -66,6 +100,7 @@ impl ActionNoise {
                 noise.apply(out, rng);
                 out.iter_mut().for_each(|x| *x /= SMALL);
             }
+            Process::StateDependent(noise) => noise.apply(obs, &self.restart, rng, out),
             Process::Colored(noise) => {
                 (0..self.restart.len()).filter(|&env| self.restart[env]).for_each(|env| noise.reset(env, rng));
                 noise.apply(out, rng);
@@ -108,7 +143,7 @@ mod tests {
         let (mut out, mut before) = (Vec::new(), vec![0.0; 200]);
         let (mut size, mut step) = (0.0, 0.0);
         for _ in 0..steps {
-            noise.draw(200, &mut rng, &mut out);
+            noise.draw(&[], 200, &mut rng, &mut out);
             size = out.iter().map(|x| x * x).sum::<f32>() / 200.0;
             step = out.iter().zip(&before).map(|(a, b)| (a - b) * (a - b)).sum::<f32>() / 200.0;
             before.clone_from(&out);
@@ -128,18 +163,47 @@ mod tests {
     }
 
     #[test]
+    fn state_dependent_noise_is_a_function_of_the_state_until_the_episode_ends() {
+        let mut rng = axiomrl_core::stream(3, "test");
+        let mut noise = ActionNoise::new(Exploration::StateDependent, 2, 1, 100, &mut rng);
+        let mut draw = |noise: &mut ActionNoise, obs: [f32; 4]| {
+            let mut out = Vec::new();
+            noise.draw(&obs, 2, &mut rng, &mut out);
+            [out[0], out[1]]
+        };
+        let first = draw(&mut noise, [0.5, 1.0, -2.0, 0.0]);
+        let elsewhere = draw(&mut noise, [0.6, 1.0, -2.0, 0.0]);
+        assert!(
+            elsewhere[0] != first[0] && (elsewhere[0] - first[0]).abs() < 0.5,
+            "a little further, a little different"
+        );
+        assert_eq!(draw(&mut noise, [0.5, 1.0, -2.0, 0.0]), first, "back again, the same noise");
+        noise.episode_ended(0);
+        let next = draw(&mut noise, [0.5, 1.0, -2.0, 0.0]);
+        assert!(next[0] != first[0] && next[1] == first[1]);
+        let many: Vec<f32> = (0..4000)
+            .map(|_| {
+                noise.episode_ended(0);
+                draw(&mut noise, [0.5, 3.0, 0.0, 0.0])[0]
+            })
+            .collect();
+        let size = (many.iter().map(|x| x * x).sum::<f32>() / 4000.0).sqrt();
+        assert!((size - 1.0).abs() < 0.05, "{size}");
+    }
+
+    #[test]
     fn an_ended_episode_restarts_only_its_own_noise() {
         let mut rng = axiomrl_core::stream(2, "test");
         let mut noise = ActionNoise::new(Exploration::OrnsteinUhlenbeck, 2, 1, 100, &mut rng);
         let mut out = Vec::new();
-        (0..60).for_each(|_| noise.draw(2, &mut rng, &mut out));
+        (0..60).for_each(|_| noise.draw(&[], 2, &mut rng, &mut out));
         let Process::OrnsteinUhlenbeck(before) = noise.process.clone() else { unreachable!() };
         let mut same = rng.clone();
         noise.episode_ended(0);
-        noise.draw(2, &mut rng, &mut out);
+        noise.draw(&[], 2, &mut rng, &mut out);
         let (first, second) = (out[0], out[1]);
         let mut untouched = ActionNoise { process: Process::OrnsteinUhlenbeck(before), restart: vec![false; 2] };
-        untouched.draw(2, &mut same, &mut out);
+        untouched.draw(&[], 2, &mut same, &mut out);
         assert!(first != out[0] && second == out[1]);
     }
 }

@@ -3,7 +3,7 @@
 use crate::agent::{Agent, Diverged, PolicyMemory, Progress, Setup};
 use crate::parts::actions::random_actions;
 use crate::state::{StateError, StateIo};
-use axiomrl_core::{Batch, Metrics, PrioritySpec, Replay, ReplaySpec, Schedule};
+use axiomrl_core::{Batch, Hindsight, Metrics, PrioritySpec, Replay, ReplaySpec, Schedule};
 use axiomrl_envs::{ObsRef, Rng, Space, VecState};
 use std::io;
 use std::ops::Range;
@@ -77,6 +77,8 @@ pub struct ReplaySettings {
     pub priority: Option<PrioritySpec>,
     /// Exponent of the importance weights over the run.
     pub priority_beta: Schedule,
+    /// Gives transitions goals that were reached.
+    pub hindsight: Option<Hindsight>,
 }
 
 pub struct OffPolicy<L> {
@@ -105,6 +107,7 @@ impl<L: ReplayLearner> OffPolicy<L> {
             lanes: setup.num_envs,
             obs_width: setup.obs_width(),
             obs_dtype: setup.observation_space.dtype(),
+            frames: setup.frames(),
             action_width: setup.action_width(),
             mask_width: setup.mask_width(),
             n_step: settings.n_step,
@@ -192,6 +195,9 @@ impl<L: ReplayLearner> Agent for OffPolicy<L> {
             let burst = self.settings.gradient_steps.unwrap_or(self.settings.train_frequency);
             for update in 1..=due {
                 self.store.sample(self.settings.batch_size, beta, &mut self.store_rng, &mut self.batch);
+                if let Some(hindsight) = &self.settings.hindsight {
+                    self.store.relabel(hindsight, &mut self.store_rng, &mut self.batch);
+                }
                 self.updates += 1;
                 self.errors.clear();
                 self.learner.update(Update {

@@ -1,7 +1,8 @@
 //! The settings of the whole family of discrete-action value learners.
 
 use crate::config::layer_widths;
-use axiomrl_core::Schedule;
+use crate::parts::sight::Vision;
+use axiomrl_core::{GoalStrategy, Schedule};
 use axiomrl_nn::Activation;
 use garde::Validate;
 use schemars::JsonSchema;
@@ -89,6 +90,8 @@ pub struct DqnConfig {
     /// Largest global norm of a gradient.
     #[garde(range(min = 0.0))]
     pub max_grad_norm: f32,
+    /// What looks at images, before the hidden layers.
+    pub vision: Vision,
     /// Widths of the hidden layers.
     #[garde(custom(layer_widths))]
     pub hidden_sizes: Vec<usize>,
@@ -190,6 +193,12 @@ pub struct DqnConfig {
     /// Smallest error, so that no transition is forgotten.
     #[garde(range(min = 0.0))]
     pub prioritized_eps: f32,
+    /// Goals drawn in hindsight for every real one, where goals are part of the observation; 0 switches it off.
+    #[garde(range(min = 0, max = 100))]
+    pub n_sampled_goal: usize,
+    /// Which reached goals are drawn: `future`, `final` or `episode`.
+    #[schemars(with = "String")]
+    pub goal_selection_strategy: GoalStrategy,
 }
 
 impl Default for DqnConfig {
@@ -206,6 +215,7 @@ impl Default for DqnConfig {
             tau: 1.0,
             gamma: 0.99,
             max_grad_norm: 10.0,
+            vision: Vision::Auto,
             hidden_sizes: vec![64, 64],
             activation: Activation::Relu,
             exploration: Exploration::Epsilon,
@@ -242,6 +252,8 @@ impl Default for DqnConfig {
             prioritized_alpha: 0.6,
             prioritized_beta: Schedule::linear(0.4, 1.0),
             prioritized_eps: 1e-6,
+            n_sampled_goal: 0,
+            goal_selection_strategy: GoalStrategy::Future,
         }
     }
 }

@@ -20,8 +20,7 @@
 //!   `prioritized_replay`, another `head` or `backup`. The registry's other names are such combinations.
 //! - Before `learning_starts`, actions are uniformly random.
 //! - Forbidden actions (masks) are neither taken nor bootstrapped from.
-//!
-//! **What is left out.** Image observations.
+//! - Images go through convolutions (`vision`) that all heads share; `hidden_sizes` come after them.
 //!
 //! **Reference.** Mnih and others, Human-level control through deep reinforcement learning, 2015.
 
@@ -34,12 +33,13 @@ use super::learner::QLearner;
 use super::model::DirectModel;
 use crate::agent::{Agent, Setup};
 use crate::parts::checks::BuildError;
-use crate::parts::encode::Encoder;
+use crate::parts::hindsight::hindsight;
+use crate::parts::sight::Sight;
 use crate::regimes::{OffPolicy, ReplaySettings};
 use crate::registry::Algorithm;
 use axiomrl_core::PrioritySpec;
 use axiomrl_envs::Space;
-use axiomrl_nn::{AdamConfig, MlpSpec, OptimizerConfig};
+use axiomrl_nn::{AdamConfig, Init, MlpSpec, OptimizerConfig};
 
 pub struct Dqn;
 
@@ -53,21 +53,21 @@ impl Algorithm for Dqn {
         if let Some(problem) = config.contradiction() {
             return Err(BuildError::Setting(problem));
         }
-        let settings = replay_settings(&config);
-        let encoder = Encoder::new(&setup.observation_space);
+        let settings = replay_settings(&config, setup)?;
         let adam = OptimizerConfig::Adam(AdamConfig { eps: config.adam_eps, ..AdamConfig::default() });
         let mut rng = setup.rng("init");
+        let sight = Sight::new(&setup.observation_space, config.vision, &Init::pytorch(), &mut rng)?;
         let masks = setup.mask_width();
         let count = config.num_quantiles;
         if matches!(config.head, HeadKind::Implicit | HeadKind::Fqf) {
             let (hidden, activation) = (&config.hidden_sizes, config.activation);
-            let net = ImplicitNet::new(encoder.width(), hidden, activation, actions, config.embedding_dim, &mut rng);
+            let net = ImplicitNet::new(sight, hidden, activation, actions, config.embedding_dim, &mut rng);
             let proposal = (config.head == HeadKind::Fqf).then(|| {
                 let rate = config.fraction_learning_rate.clone();
                 Fractions::new(net.features(), count, rate, config.fraction_ent_coef, &mut rng)
             });
             let head = Head::Quantile { kappa: config.kappa };
-            let model = ImplicitModel::new(encoder, net, count, proposal, &adam, config.max_grad_norm);
+            let model = ImplicitModel::new(net, count, proposal, &adam, config.max_grad_norm);
             return Ok(Box::new(OffPolicy::new(QLearner::new(config, head, actions, model, masks), settings, setup)));
         }
         let (head, width) = match config.head {
@@ -77,17 +77,17 @@ impl Algorithm for Dqn {
             HeadKind::Quantile => (Head::Quantile { kappa: config.kappa }, count),
             _ => (Head::Scalar, 1),
         };
-        let spec = |outputs| MlpSpec::new(encoder.width(), &config.hidden_sizes, outputs, config.activation);
+        let spec = |outputs| MlpSpec::new(sight.width(), &config.hidden_sizes, outputs, config.activation);
         let noise = config.noisy.then_some(config.sigma_init);
         let members = if config.twin { 2 } else { 1 };
         let net = DirectNet::new(spec, actions, width, members, config.dueling, noise, &mut rng);
-        let model = DirectModel::new(encoder.clone(), net, &adam, config.max_grad_norm);
+        let model = DirectModel::new(sight, net, &adam, config.max_grad_norm);
         Ok(Box::new(OffPolicy::new(QLearner::new(config, head, actions, model, masks), settings, setup)))
     }
 }
 
-fn replay_settings(config: &DqnConfig) -> ReplaySettings {
-    ReplaySettings {
+fn replay_settings(config: &DqnConfig, setup: &Setup) -> Result<ReplaySettings, BuildError> {
+    Ok(ReplaySettings {
         capacity: config.buffer_capacity,
         batch_size: config.batch_size,
         learning_starts: config.learning_starts,
@@ -99,5 +99,6 @@ fn replay_settings(config: &DqnConfig) -> ReplaySettings {
             .prioritized_replay
             .then_some(PrioritySpec { alpha: config.prioritized_alpha, eps: config.prioritized_eps }),
         priority_beta: config.prioritized_beta.clone(),
-    }
+        hindsight: hindsight(config.n_sampled_goal, config.goal_selection_strategy, config.n_step, setup)?,
+    })
 }

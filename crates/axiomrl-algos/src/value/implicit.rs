@@ -5,13 +5,13 @@ use super::heads::Head;
 use super::model::{LossFn, Model, Shape};
 use super::outcomes::Outcomes;
 use crate::agent::{Diverged, Progress, finite};
-use crate::parts::encode::Encoder;
 use crate::parts::group::{ParamGroup, slices};
+use crate::parts::sight::Sight;
 use crate::state::{StateError, StateIo};
 use axiomrl_core::{Batch, Metrics};
 use axiomrl_envs::{ObsRef, Rng};
 use axiomrl_nn::{
-    Activation, Init, Mlp, MlpSpec, OptimizerConfig, Params, Tensor, fused_loss, gradients, leaf, values,
+    Activation, Init, Mlp, MlpSpec, OptimizerConfig, Params, Tensor, fused_loss, gradients_of, leaf, values,
 };
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -19,6 +19,7 @@ use rand_chacha::ChaCha8Rng;
 /// Features of the observation, times features of the fraction, to the returns of all actions.
 #[derive(Clone)]
 pub struct ImplicitNet {
+    sight: Sight,
     torso: Mlp,
     embedding: Mlp,
     head: Mlp,
@@ -37,7 +38,7 @@ struct Scratch {
 
 impl ImplicitNet {
     pub fn new(
-        inputs: usize,
+        sight: Sight,
         hidden: &[usize],
         activation: Activation,
         actions: usize,
@@ -46,11 +47,12 @@ impl ImplicitNet {
     ) -> Self {
         let width = hidden.last().copied().unwrap_or(64);
         let before = &hidden[..hidden.len().saturating_sub(1)];
-        let torso = MlpSpec::new(inputs, before, width, activation).with_output_activation(activation);
+        let torso = MlpSpec::new(sight.width(), before, width, activation).with_output_activation(activation);
         let embedding = MlpSpec::new(cosines, &[], width, activation).with_output_activation(Activation::Relu);
         let head = MlpSpec::new(width, &[width], actions, activation);
         let mut net = |spec| Mlp::new(spec, 1, &Init::pytorch(), rng);
         Self {
+            sight,
             torso: net(torso),
             embedding: net(embedding),
             head: net(head),
@@ -64,8 +66,8 @@ impl ImplicitNet {
         self.torso.spec.outputs
     }
 
-    fn observe(&mut self, input: &[f32], rows: usize) -> &[f32] {
-        self.torso.infer(input, rows, &mut self.scratch.features);
+    fn observe(&mut self, obs: ObsRef<'_>, rows: usize) -> &[f32] {
+        self.torso.infer(&self.sight.infer(obs, rows), rows, &mut self.scratch.features);
         &self.scratch.features
     }
 
@@ -83,12 +85,18 @@ impl ImplicitNet {
         &s.outputs
     }
 
-    fn nets(&mut self) -> [(&'static str, &mut Mlp); 3] {
-        [("torso", &mut self.torso), ("embedding", &mut self.embedding), ("head", &mut self.head)]
+    /// All that is learned: the sight, then torso, embedding and head.
+    fn params(&mut self) -> Vec<&mut Params> {
+        let nets = [&mut self.torso, &mut self.embedding, &mut self.head];
+        self.sight.params().into_iter().chain(nets.map(|net| &mut net.params)).collect()
     }
 
-    fn params(&mut self) -> [&mut Params; 3] {
-        self.nets().map(|(_, net)| &mut net.params)
+    fn exchange(&mut self, name: &str, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        self.sight.exchange(name, io)?;
+        for (part, net) in [("torso", &mut self.torso), ("embedding", &mut self.embedding), ("head", &mut self.head)] {
+            io.mlp(&format!("{name}.{part}"), net)?;
+        }
+        Ok(())
     }
 }
 
@@ -113,7 +121,6 @@ fn turn(from: &[f32], rows: usize, outer: usize, inner: usize) -> Vec<f32> {
 
 /// An implicit network, its copy, and where its fractions come from.
 pub struct ImplicitModel {
-    encoder: Encoder,
     online: ImplicitNet,
     target: ImplicitNet,
     group: ParamGroup,
@@ -124,7 +131,6 @@ pub struct ImplicitModel {
 
 impl ImplicitModel {
     pub fn new(
-        encoder: Encoder,
         mut online: ImplicitNet,
         count: usize,
         proposal: Option<Fractions>,
@@ -133,7 +139,7 @@ impl ImplicitModel {
     ) -> Self {
         let group = ParamGroup::new(optimizer, &online.params(), max_norm);
         let target = online.clone();
-        Self { encoder, online, target, group, count, proposal }
+        Self { online, target, group, count, proposal }
     }
 
     fn infer(
@@ -145,9 +151,8 @@ impl ImplicitModel {
         head: &Head,
         out: &mut Outcomes,
     ) {
-        let input = self.encoder.encode(obs);
         let net = if which == Which::Online { &mut self.online } else { &mut self.target };
-        let features = net.observe(&input, rows).to_vec();
+        let features = net.observe(obs, rows).to_vec();
         match (&mut self.proposal, draw) {
             (Some(proposal), _) => proposal.propose(&features, rows, &mut out.fractions, &mut out.share),
             (None, Some(rng)) => {
@@ -206,10 +211,10 @@ impl Model for ImplicitModel {
     ) -> Result<f32, Diverged> {
         let (rows, count, actions) = (batch.rows, self.count, self.online.actions);
         let width = self.online.features();
-        let input = self.encoder.encode(batch.obs.as_ref());
         let net = &mut self.online;
+        let (looked, looked_with) = net.sight.forward(batch.obs.as_ref(), rows);
         let [torso, embedding, head] = [&net.torso, &net.embedding, &net.head].map(|n| n.params.tracked());
-        let seen = net.torso.forward(leaf(&input, [rows, self.encoder.width()]), torso.clone(), None);
+        let seen = net.torso.forward(looked, torso.clone(), None);
         // The one pass over the observation serves the proposal too, cut off from its gradient.
         let features = values(&seen);
         let (mut fractions, mut share) = (Vec::new(), vec![1.0 / count as f32; count]);
@@ -229,8 +234,9 @@ impl Model for ImplicitModel {
             let (value, gradient) = loss(shape, &found);
             (value, [turn(&gradient, rows, actions, count)])
         });
-        let gradients: Vec<_> = gradients(node, [&torso, &embedding, &head]).into();
-        drop((torso, embedding, head));
+        let params: Vec<_> = looked_with.into_iter().chain([torso, embedding, head]).collect();
+        let gradients = gradients_of(node, &params);
+        drop(params);
         if let Some(proposal) = &mut self.proposal {
             let between = proposal.inner_edges(rows);
             let at_edges = net.returns_at(&features, &between, rows).to_vec();
@@ -247,12 +253,8 @@ impl Model for ImplicitModel {
     }
 
     fn exchange(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        for (name, net) in self.online.nets() {
-            io.mlp(&format!("q.{name}"), net)?;
-        }
-        for (name, net) in self.target.nets() {
-            io.mlp(&format!("q_target.{name}"), net)?;
-        }
+        self.online.exchange("q", io)?;
+        self.target.exchange("q_target", io)?;
         self.group.exchange("q", io)?;
         self.proposal.as_mut().map_or(Ok(()), |p| p.exchange(io))
     }
@@ -261,6 +263,8 @@ impl Model for ImplicitModel {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parts::sight::Vision;
+    use axiomrl_envs::{BoxSpace, Space};
 
     #[test]
     fn turning_twice_gives_the_same() {
@@ -273,8 +277,10 @@ mod tests {
     #[test]
     fn shapes_of_the_network() {
         let mut rng = axiomrl_core::stream(1, "test");
-        let mut net = ImplicitNet::new(4, &[16, 8], Activation::Relu, 3, 64, &mut rng);
-        let features = net.observe(&[0.1; 8], 2).to_vec();
+        let space = Space::Box(BoxSpace::uniform(4, -1.0, 1.0));
+        let sight = Sight::new(&space, Vision::Auto, &Init::pytorch(), &mut rng).unwrap();
+        let mut net = ImplicitNet::new(sight, &[16, 8], Activation::Relu, 3, 64, &mut rng);
+        let features = net.observe(ObsRef::F32(&[0.1; 8]), 2).to_vec();
         assert_eq!(features.len(), 2 * 8);
         assert_eq!(net.returns_at(&features, &[0.2, 0.5, 0.1, 0.9], 2).len(), 2 * 2 * 3);
     }

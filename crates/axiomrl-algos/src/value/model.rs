@@ -4,12 +4,12 @@ use super::direct::DirectNet;
 use super::heads::Head;
 use super::outcomes::Outcomes;
 use crate::agent::{Diverged, Progress, finite};
-use crate::parts::encode::Encoder;
 use crate::parts::group::{ParamGroup, slices};
+use crate::parts::sight::Sight;
 use crate::state::{StateError, StateIo};
 use axiomrl_core::{Batch, Metrics};
 use axiomrl_envs::{ObsRef, Rng};
-use axiomrl_nn::{OptimizerConfig, fused_loss, gradients, leaf};
+use axiomrl_nn::{OptimizerConfig, Params, fused_loss, gradients_of};
 
 /// How the outputs handed to a loss are laid out.
 pub struct Shape<'a> {
@@ -56,17 +56,40 @@ pub trait Model: Send {
 
 /// A network with direct outputs, and its copy.
 pub struct DirectModel {
-    encoder: Encoder,
-    online: DirectNet,
-    target: DirectNet,
+    online: Seeing,
+    target: Seeing,
     group: ParamGroup,
 }
 
+/// What a network looks with, and what it makes of it.
+#[derive(Clone)]
+struct Seeing {
+    sight: Sight,
+    net: DirectNet,
+}
+
+impl Seeing {
+    fn infer(&mut self, obs: ObsRef<'_>, rows: usize, noisy: bool, head: &Head, out: &mut Outcomes) {
+        self.net.infer(&self.sight.infer(obs, rows), rows, noisy, head, out);
+    }
+
+    /// All that is learned: the sight, the streams, the size of their noise.
+    fn params(&mut self) -> Vec<&mut Params> {
+        self.sight.params().into_iter().chain(self.net.params()).collect()
+    }
+
+    fn exchange(&mut self, name: &str, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        self.sight.exchange(name, io)?;
+        self.net.exchange(name, io)
+    }
+}
+
 impl DirectModel {
-    pub fn new(encoder: Encoder, mut online: DirectNet, optimizer: &OptimizerConfig, max_norm: f32) -> Self {
+    pub fn new(sight: Sight, net: DirectNet, optimizer: &OptimizerConfig, max_norm: f32) -> Self {
+        let mut online = Seeing { sight, net };
         let group = ParamGroup::new(optimizer, &online.params(), max_norm);
         let target = online.clone();
-        Self { encoder, online, target, group }
+        Self { online, target, group }
     }
 }
 
@@ -81,14 +104,14 @@ impl Model for DirectModel {
         out: &mut Outcomes,
     ) {
         if exploring {
-            self.online.draw_noise(rng);
+            self.online.net.draw_noise(rng);
         }
-        self.online.infer(&self.encoder.encode(obs), rows, exploring, head, out);
+        self.online.infer(obs, rows, exploring, head, out);
     }
 
     fn infer_target(&mut self, obs: ObsRef<'_>, rows: usize, rng: &mut Rng, head: &Head, out: &mut Outcomes) {
-        self.target.draw_noise(rng);
-        self.target.infer(&self.encoder.encode(obs), rows, true, head, out);
+        self.target.net.draw_noise(rng);
+        self.target.infer(obs, rows, true, head, out);
     }
 
     fn fit(
@@ -101,30 +124,31 @@ impl Model for DirectModel {
         _metrics: &mut Metrics,
         loss: LossFn<'_>,
     ) -> Result<f32, Diverged> {
-        self.online.draw_noise(rng);
-        let input = self.encoder.encode(batch.obs.as_ref());
-        let (streams, params) = self.online.forward(leaf(&input, [batch.rows, self.encoder.width()]));
-        let net = &self.online;
+        self.online.net.draw_noise(rng);
+        let (seen, looked_with) = self.online.sight.forward(batch.obs.as_ref(), batch.rows);
+        let net = &self.online.net;
+        let (streams, of_streams) = net.forward(seen);
+        let before = usize::from(looked_with.is_some());
+        let params: Vec<_> = looked_with.into_iter().chain(of_streams).collect();
         let width = net.fractions().len();
         let share = vec![1.0 / width as f32; width];
         let mut shaped = |outputs: &[f32]| {
             loss(Shape { members: net.members(), width, fractions: net.fractions(), share: &share }, outputs)
         };
-        let gradients: Vec<_> = match (<[_; 1]>::try_from(streams), &params[..]) {
-            (Ok(single), [p]) => gradients(fused_loss(single, |[o]| to_array(shaped(o))), [p]).into(),
-            (Err(streams), [p, v]) => {
-                let [a, s] = <[_; 2]>::try_from(streams).unwrap_or_else(|_| unreachable!("two streams at most"));
-                let node = fused_loss([a, s], |[a, s]| {
-                    let (value, gradient) = shaped(&net.join(&[a, s]));
+        let node = match <[_; 1]>::try_from(streams) {
+            Ok(single) => fused_loss(single, |[o]| to_array(shaped(o))),
+            Err(streams) => {
+                let both = <[_; 2]>::try_from(streams).unwrap_or_else(|_| unreachable!("two streams at most"));
+                fused_loss(both, |both| {
+                    let (value, gradient) = shaped(&net.join(&both));
                     let mut parts = net.split(gradient).into_iter();
                     (value, [parts.next().unwrap_or_default(), parts.next().unwrap_or_default()])
-                });
-                gradients(node, [p, v]).into()
+                })
             }
-            _ => unreachable!("one tensor of parameters for each stream"),
         };
+        let gradients = gradients_of(node, &params);
         drop(params);
-        let sigmas = net.sigma_gradients(&gradients);
+        let sigmas = net.sigma_gradients(&gradients[before..]);
         let all: Vec<&[f32]> = slices(&gradients).into_iter().chain(sigmas.iter().map(Vec::as_slice)).collect();
         let norm = self.group.step(&mut self.online.params(), &all, rate);
         finite("the gradient of the Q-network", norm, number)

@@ -50,6 +50,7 @@ impl Eval {
                     "mean_reward": mean,
                     "std_reward": std,
                     "mean_length": length,
+                    "success_rate": result.success_rate(),
                     "returns": result.returns,
                     "lengths": result.lengths,
                 }));

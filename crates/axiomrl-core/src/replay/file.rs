@@ -9,7 +9,7 @@ use axiomrl_envs::DType;
 use std::io::{self, Read, Write};
 use std::ops::Range;
 
-const FORMAT: u64 = 1;
+const FORMAT: u64 = 2;
 
 impl Replay {
     /// Writes the whole state.
@@ -38,14 +38,15 @@ impl Replay {
         Ok(())
     }
 
-    fn shape(&self) -> [(&'static str, u64); 9] {
+    fn shape(&self) -> [(&'static str, u64); 10] {
         let spec = &self.spec;
         [
             ("format", FORMAT),
-            ("capacity per environment", self.ring as u64 - 1),
+            ("capacity per environment", (self.ring - 1 - spec.frames.history()) as u64),
             ("num_envs", spec.lanes as u64),
             ("observation width", spec.obs_width as u64),
             ("bytes per observed number", if spec.obs_dtype == DType::F32 { 4 } else { 1 }),
+            ("frame_stack", spec.frames.count as u64),
             ("action width", spec.action_width as u64),
             ("mask width", spec.mask_width as u64),
             ("n_step", spec.n_step as u64),
@@ -61,6 +62,11 @@ impl Replay {
         [start..start + until_wrap, first..first + count - until_wrap]
     }
 
+    /// The first number whose frame is still shown by a stored observation.
+    fn first_needed(&self, oldest: u64) -> u64 {
+        oldest.saturating_sub(self.spec.frames.history() as u64)
+    }
+
     fn write_lane(&self, lane: usize, w: &mut dyn Write) -> io::Result<()> {
         let Lane { begun, next, oldest, episode, sampleable, .. } = self.lanes[lane];
         for value in [u64::from(begun), next, oldest, episode, sampleable] {
@@ -68,8 +74,12 @@ impl Replay {
         }
         let spec = &self.spec;
         // The observation that waits for its action belongs to the store, too.
+        let frame = spec.obs_width / spec.frames.count;
+        for rows in self.stretches(lane, self.first_needed(oldest), next + u64::from(begun)) {
+            write_obs(w, self.obs.rows(rows.start, rows.end, frame))?;
+        }
         for rows in self.stretches(lane, oldest, next + u64::from(begun)) {
-            write_obs(w, self.obs.rows(rows.start, rows.end, spec.obs_width))?;
+            w.write_all(self.age.get(rows.clone()).unwrap_or_default())?;
             write_bools(w, &self.mask[rows.start * spec.mask_width..rows.end * spec.mask_width])?;
         }
         for rows in self.stretches(lane, oldest, next) {
@@ -94,7 +104,8 @@ impl Replay {
         let begun = read_u64(r)? != 0;
         let [next, oldest, episode, sampleable] = [read_u64(r)?, read_u64(r)?, read_u64(r)?, read_u64(r)?];
         let in_order = oldest <= next && episode <= next && next < u64::MAX;
-        if !in_order || next - oldest >= self.ring as u64 || (next > 0 && !begun) {
+        let kept = (self.ring - self.spec.frames.history()) as u64;
+        if !in_order || next - oldest >= kept || (next > 0 && !begun) {
             return Err(damaged(format!("environment {lane} has impossible counters")));
         }
         self.lanes[lane] = Lane { begun, next, oldest, oldest_row: self.row(lane, oldest), episode, sampleable };
@@ -102,8 +113,17 @@ impl Replay {
             return Err(damaged(format!("environment {lane} has impossible counters")));
         }
         let (obs_width, mask_width, action_width) = (self.spec.obs_width, self.spec.mask_width, self.spec.action_width);
+        let frame = obs_width / self.spec.frames.count;
+        for rows in self.stretches(lane, self.first_needed(oldest), next + u64::from(begun)) {
+            read_obs(r, &mut self.obs, rows.start, rows.end, frame)?;
+        }
         for rows in self.stretches(lane, oldest, next + u64::from(begun)) {
-            read_obs(r, &mut self.obs, rows.start, rows.end, obs_width)?;
+            if let Some(age) = self.age.get_mut(rows.clone()) {
+                r.read_exact(age)?;
+                if age.iter().any(|&age| usize::from(age) > self.spec.frames.history()) {
+                    return Err(damaged(format!("environment {lane} has an impossible count of frames")));
+                }
+            }
             read_bools(r, &mut self.mask[rows.start * mask_width..rows.end * mask_width])?;
         }
         let mut final_obs = axiomrl_envs::ObsBuf::zeros(self.spec.obs_dtype, obs_width);
@@ -125,6 +145,7 @@ impl Replay {
                 self.final_slot[row] = self.finals.insert(final_obs.as_ref(), &final_mask);
             }
         }
+        self.ends[lane] = (oldest..next).filter(|&n| self.flags[self.row(lane, n)] != 0).map(|n| n + 1).collect();
         for number in oldest..sampleable {
             let row = self.row(lane, number);
             if let Some(priorities) = &mut self.priorities {

@@ -105,14 +105,28 @@ impl Replay {
         copy_rows(&self.action, starts, &mut out.action, first, spec.action_width);
         copy_rows(&self.mask, starts, &mut out.mask, first, spec.mask_width);
         copy_rows(&self.mask, next, &mut out.next_mask, first, spec.mask_width);
-        copy_obs(&self.obs, starts, &mut out.obs, first, spec.obs_width);
-        copy_obs(&self.obs, next, &mut out.next_obs, first, spec.obs_width);
+        self.copy_obs(starts, &mut out.obs, first);
+        self.copy_obs(next, &mut out.next_obs, first);
         // Ends are rare: their rows were copied like the others, and are put right here.
         for (k, &row) in next.iter().enumerate().filter(|&(k, _)| ended[k]) {
             let slot = [self.final_slot[row] as usize];
             copy_rows(&self.finals.mask, &slot, &mut out.next_mask, first + k, spec.mask_width);
             copy_obs(&self.finals.obs, &slot, &mut out.next_obs, first + k, spec.obs_width);
         }
+    }
+
+    /// Observations of these rows of the store, to consecutive rows of `to`.
+    pub(super) fn copy_obs(&self, rows: &[usize], to: &mut ObsBuf, first: usize) {
+        let (frames, width) = (self.spec.frames, self.spec.obs_width);
+        if frames.count == 1 {
+            return copy_obs(&self.obs, rows, to, first, width);
+        }
+        // Before its first frame an episode shows that one again.
+        frames.stack(&self.obs, rows, to, first, width, |row, back| {
+            let back = back.min(usize::from(self.age[row]));
+            let lane_start = row / self.ring * self.ring;
+            if row >= lane_start + back { row - back } else { row + self.ring - back }
+        });
     }
 
     /// Sums up the steps from row `start` until the window is full or the episode ended.

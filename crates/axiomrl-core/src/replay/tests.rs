@@ -1,5 +1,6 @@
 //! Tables by hand, and the store against a model too simple to be wrong.
 
+mod frames;
 mod model;
 mod prioritized;
 mod stored;
@@ -7,12 +8,13 @@ mod stored;
 use super::*;
 use crate::{Batch, Rng, stream};
 
-fn spec(capacity: usize, lanes: usize, n_step: usize) -> ReplaySpec {
+pub(super) fn spec(capacity: usize, lanes: usize, n_step: usize) -> ReplaySpec {
     ReplaySpec {
         capacity,
         lanes,
         obs_width: 1,
         obs_dtype: DType::F32,
+        frames: FrameSpec::SINGLE,
         action_width: 1,
         mask_width: 0,
         n_step,

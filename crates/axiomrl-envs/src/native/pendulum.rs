@@ -35,6 +35,11 @@ impl Pendulum {
             body: Body::default(),
         }
     }
+
+    /// From upright, anticlockwise, not wrapped.
+    pub(super) fn angle(&self) -> f64 {
+        self.body.state[0]
+    }
 }
 
 impl Env for Pendulum {

@@ -1,6 +1,6 @@
 //! Ends episodes by the clock.
 
-use crate::{Env, EnvError, Frame, ObsMut, Rng, Space, Step, snapshot};
+use crate::{Env, EnvError, Frame, GoalTask, ObsMut, Rng, Space, Step, snapshot};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -54,6 +54,10 @@ impl<E: Env> Env for TimeLimit<E> {
 
     fn has_action_mask(&self) -> bool {
         self.env.has_action_mask()
+    }
+
+    fn goal_task(&self) -> Option<GoalTask> {
+        self.env.goal_task()
     }
 
     fn snapshot(&self) -> Value {

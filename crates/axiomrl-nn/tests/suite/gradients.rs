@@ -56,6 +56,16 @@ fn every_activation_with_and_without_layer_norm() {
 }
 
 #[test]
+fn a_trunk_with_layer_norm_on_its_output() {
+    for output in ACTIVATIONS {
+        let spec = MlpSpec::new(40, &[], 50, Activation::Relu).with_output_layer_norm().with_output_activation(output);
+        check(spec, 1, 9, true, 30);
+    }
+    let spec = MlpSpec::new(7, &[33], 20, Activation::Silu).with_layer_norm().with_output_layer_norm();
+    check(spec.with_output_activation(Activation::Tanh), 2, 33, false, 31);
+}
+
+#[test]
 fn odd_row_counts_and_ensembles() {
     for rows in [1, 3, 7, 33, 65] {
         for members in [1, 2, 5] {

@@ -55,6 +55,10 @@ pub fn config(entry: &AlgoEntry, env: &str, steps: u64, seed: u64, extra: &[&str
         let chosen = if defaults.get("batch_size").is_some() { &small[..] } else { &rollouts[..] };
         assignments.extend(chosen.iter().map(|&s| s.to_owned()));
     }
+    // Only tasks with goals have others to offer.
+    if defaults.get("n_sampled_goal").and_then(Value::as_u64).is_some_and(|goals| goals > 0) {
+        assignments.push("algo_kwargs.n_sampled_goal=0".into());
+    }
     // The conservative penalty moves values on purpose; a small one moves them by little.
     if defaults.get("cql_alpha").and_then(Value::as_f64).is_some_and(|alpha| alpha > 0.0) {
         assignments.push("algo_kwargs.cql_alpha=0.01".into());

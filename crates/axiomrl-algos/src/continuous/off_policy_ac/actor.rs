@@ -3,6 +3,7 @@
 use super::settings::{AcConfig, ActorKind, TargetAction};
 use crate::agent::{Diverged, finite};
 use crate::parts::noise::fill_normal;
+use crate::parts::renorm::RenormMlp;
 use crate::state::{StateError, StateIo};
 use axiomrl_envs::Rng;
 use axiomrl_nn::{
@@ -37,7 +38,9 @@ pub struct Opinion {
 pub struct Actor {
     kind: ActorKind,
     width: usize,
+    /// What acts. With batch renormalisation, the trained network with its running statistics folded in.
     net: Mlp,
+    renorm: Option<Box<RenormMlp>>,
     target: Option<Mlp>,
     optimizer: Optimizer,
 }
@@ -52,11 +55,15 @@ impl Actor {
         if config.actor == ActorKind::Deterministic {
             spec = spec.with_output_activation(Activation::Tanh);
         }
-        let net = Mlp::new(spec, 1, &Init::PyTorch { output_bound: config.final_layer_bound }, rng);
+        let init = Init::PyTorch { output_bound: config.final_layer_bound };
+        let warmup = config.batch_renorm_warmup;
+        let renorm = config.actor_batch_renorm.then(|| Box::new(RenormMlp::new(spec.clone(), 1, warmup, &init, rng)));
+        let net = renorm.as_ref().map_or_else(|| Mlp::new(spec, 1, &init, rng), |renorm| renorm.folded());
         let target = (config.target_action != TargetAction::OnlineActor).then(|| net.clone());
         let adam = AdamConfig { beta1: config.adam_beta1, ..AdamConfig::default() };
-        let optimizer = Optimizer::new(&OptimizerConfig::Adam(adam), net.params.as_slice().len());
-        Self { kind: config.actor, width, net, target, optimizer }
+        let learned = renorm.as_ref().map_or(&net.params, |renorm| &renorm.params);
+        let optimizer = Optimizer::new(&OptimizerConfig::Adam(adam), learned.as_slice().len());
+        Self { kind: config.actor, width, net, renorm, target, optimizer }
     }
 
     /// The mean action of each row.
@@ -127,8 +134,18 @@ impl Actor {
         opinion: impl FnOnce(&[f32]) -> Opinion,
     ) -> Result<ActorStep, Diverged> {
         let d = self.width;
-        let params = self.net.params.tracked();
-        let head = self.net.forward(leaf(obs, [rows, self.net.spec.inputs]), params.clone(), None);
+        let (params, head) = match &mut self.renorm {
+            Some(renorm) => {
+                let params = renorm.params.tracked();
+                let head = renorm.forward(obs, rows, &params);
+                (params, head)
+            }
+            None => {
+                let params = self.net.params.tracked();
+                let head = self.net.forward(leaf(obs, [rows, self.net.spec.inputs]), params.clone(), None);
+                (params, head)
+            }
+        };
         let (out, out_width) = match self.kind {
             ActorKind::Deterministic => (head.reshape([rows, d]), d),
             ActorKind::TanhGaussian => {
@@ -158,7 +175,13 @@ impl Actor {
         drop(params);
         let norm = finite("the gradient of the actor", global_norm(&[&gradient]), number)?;
         let scale = max_grad_norm.map_or(1.0, |max| clip_scale(norm, max));
-        self.optimizer.step(&mut self.net.params, &gradient, rate, scale);
+        match &mut self.renorm {
+            Some(renorm) => {
+                self.optimizer.step(&mut renorm.params, &gradient, rate, scale);
+                self.net = renorm.folded();
+            }
+            None => self.optimizer.step(&mut self.net.params, &gradient, rate, scale),
+        }
         Ok(ActorStep { loss: loss_value, log_prob_mean, grad_norm: norm })
     }
 
@@ -170,7 +193,13 @@ impl Actor {
     }
 
     pub fn exchange(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        io.mlp("actor", &mut self.net)?;
+        match &mut self.renorm {
+            Some(renorm) => {
+                renorm.exchange("actor", io)?;
+                self.net = renorm.folded();
+            }
+            None => io.mlp("actor", &mut self.net)?,
+        }
         if let Some(target) = &mut self.target {
             io.mlp("actor_target", target)?;
         }

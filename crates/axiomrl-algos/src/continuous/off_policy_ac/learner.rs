@@ -15,6 +15,9 @@ use axiomrl_envs::{ObsRef, Rng};
 /// A categorical critic with more probability than this on its two ends cannot see what lies beyond.
 const SATURATED: f32 = 0.2;
 
+/// Updates after which a critic has a view of its own: a fresh one spreads its probability evenly.
+const SETTLED: u64 = 500;
+
 pub struct AcLearner {
     config: AcConfig,
     encoder: Encoder,
@@ -105,7 +108,14 @@ impl AcLearner {
         update.metrics.add("critic_grad_norm", step.grad_norm);
         if self.config.critic_output == super::settings::CriticOutput::Categorical {
             update.metrics.add("edge_mass", step.edge_mass);
-            update.metrics.add("support_saturated", if step.edge_mass > SATURATED { 1.0 } else { 0.0 });
+            let saturated = step.edge_mass > SATURATED && update.number > SETTLED;
+            update.metrics.add("support_saturated", if saturated { 1.0 } else { 0.0 });
+            if saturated {
+                update.metrics.note(
+                    "much of the critic's probability lies on the ends of its support (edge_mass): returns may lie beyond; \
+                     widen v_min and v_max, or lower reward_scale",
+                );
+            }
         }
         Ok(())
     }
@@ -158,10 +168,10 @@ impl ReplayLearner for AcLearner {
         let std = self.config.exploration_noise.at(progress.fraction()) as f32;
         let gaussian_policy = self.config.actor == ActorKind::TanhGaussian;
         if self.config.exploration != Exploration::Policy {
-            self.noise.draw(actions.len(), rng, &mut self.exploration);
+            self.noise.draw(&obs, actions.len(), rng, &mut self.exploration);
         }
         match self.config.exploration {
-            Exploration::Colored if gaussian_policy => {
+            Exploration::Colored | Exploration::StateDependent if gaussian_policy => {
                 // The noise takes the place of the policy's own, so that its size stays what the policy wants.
                 let noise = self.exploration.iter().map(|noise| std * noise);
                 self.actor.sample_with(&obs, rows, noise, &mut self.drawn);

@@ -15,6 +15,7 @@ pub use settings::AcConfig;
 
 use crate::agent::{Agent, Setup};
 use crate::parts::checks::BuildError;
+use crate::parts::hindsight::hindsight;
 use crate::regimes::{OffPolicy, ReplaySettings};
 use crate::registry::Algorithm;
 use axiomrl_core::PrioritySpec;
@@ -39,6 +40,7 @@ impl Algorithm for OffPolicyAc {
                 .prioritized_replay
                 .then_some(PrioritySpec { alpha: config.prioritized_alpha, eps: config.prioritized_eps }),
             priority_beta: config.prioritized_beta.clone(),
+            hindsight: hindsight(config.n_sampled_goal, config.goal_selection_strategy, config.n_step, setup)?,
         };
         Ok(Box::new(OffPolicy::new(AcLearner::new(config, setup), settings, setup)))
     }

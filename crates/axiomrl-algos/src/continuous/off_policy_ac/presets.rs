@@ -3,7 +3,7 @@
 use super::settings::{AcConfig, ActorKind, ActorReducer, CriticOutput, TargetAction, TargetReducer};
 use crate::parts::noise::Exploration;
 use crate::parts::temperature::TemperatureSetting;
-use axiomrl_core::Schedule;
+use axiomrl_core::{GoalStrategy, Schedule};
 use axiomrl_nn::Activation;
 
 /// Name, summary, user's page and settings of each.
@@ -63,6 +63,7 @@ pub fn sac() -> AcConfig {
         critic_layer_norm: false,
         critic_dropout: 0.0,
         batch_renorm: false,
+        actor_batch_renorm: false,
         batch_renorm_warmup: 100_000,
         target_reducer: TargetReducer::Min,
         subset_size: 2,
@@ -71,6 +72,8 @@ pub fn sac() -> AcConfig {
         prioritized_alpha: 0.6,
         prioritized_beta: Schedule::Linear { start: 0.4, end: 1.0, fraction: 1.0 },
         prioritized_eps: 1e-6,
+        n_sampled_goal: 0,
+        goal_selection_strategy: GoalStrategy::Future,
     }
 }
 
@@ -81,7 +84,7 @@ impl Default for AcConfig {
 }
 
 /// One critic, a deterministic actor, copies of both.
-fn ddpg() -> AcConfig {
+pub fn ddpg() -> AcConfig {
     AcConfig {
         learning_rate: Schedule::Constant(1e-3),
         learning_starts: 1000,
@@ -98,7 +101,7 @@ fn ddpg() -> AcConfig {
 }
 
 /// DDPG with the lower of two critics, smoothed targets and a slower actor.
-fn td3() -> AcConfig {
+pub fn td3() -> AcConfig {
     AcConfig {
         target_action: TargetAction::TargetActorSmoothed,
         final_layer_bound: None,
@@ -159,7 +162,14 @@ fn droq() -> AcConfig {
 
 /// Batch renormalisation over both halves of the transition makes target critics needless.
 fn crossq() -> AcConfig {
-    AcConfig { learning_rate: Schedule::Constant(1e-3), adam_beta1: 0.5, batch_renorm: true, policy_delay: 3, ..sac() }
+    AcConfig {
+        learning_rate: Schedule::Constant(1e-3),
+        adam_beta1: 0.5,
+        batch_renorm: true,
+        actor_batch_renorm: true,
+        policy_delay: 3,
+        ..sac()
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use crate::config::layer_widths;
 use crate::parts::noise::Exploration;
 use crate::parts::temperature::TemperatureSetting;
-use axiomrl_core::Schedule;
+use axiomrl_core::{GoalStrategy, Schedule};
 use axiomrl_nn::Activation;
 use garde::Validate;
 use schemars::JsonSchema;
@@ -138,7 +138,8 @@ pub struct AcConfig {
     pub entropy_backup: bool,
     /// How actions depart from the policy's mean while collecting.
     pub exploration: Exploration,
-    /// Size of the exploration noise, over the run; for `colored` noise of a Gaussian policy, a factor on its own.
+    /// Size of the exploration noise, over the run; for `colored` and `state_dependent` noise of a Gaussian policy, a factor on
+    /// its own.
     #[garde(custom(Schedule::range_ok(0.0, 10.0)))]
     pub exploration_noise: Schedule,
     /// Slowest movement of coloured noise, in steps: about the length of an episode.
@@ -188,6 +189,8 @@ pub struct AcConfig {
     pub critic_dropout: f32,
     /// Batch renormalisation in the critics, in place of target critics.
     pub batch_renorm: bool,
+    /// Batch renormalisation in the actor.
+    pub actor_batch_renorm: bool,
     /// Updates with plain batch normalisation before renormalisation begins.
     pub batch_renorm_warmup: u64,
     /// How the critics' opinions become one target.
@@ -208,6 +211,12 @@ pub struct AcConfig {
     /// Smallest error, so that no transition is forgotten.
     #[garde(range(min = 0.0))]
     pub prioritized_eps: f32,
+    /// Goals drawn in hindsight for every real one, where goals are part of the observation; 0 switches it off.
+    #[garde(range(min = 0, max = 100))]
+    pub n_sampled_goal: usize,
+    /// Which reached goals are drawn: `future`, `final` or `episode`.
+    #[schemars(with = "String")]
+    pub goal_selection_strategy: GoalStrategy,
 }
 
 /// For garde: as [`layer_widths`], for a list inside an option.
@@ -230,7 +239,7 @@ impl AcConfig {
         }
         if !stochastic && self.exploration == Exploration::Policy {
             return Err("a deterministic actor explores only by noise; set `exploration` to `gaussian`, \
-                        `ornstein_uhlenbeck` or `colored`"
+                        `ornstein_uhlenbeck`, `colored` or `state_dependent`"
                 .to_owned());
         }
         if self.critic_output == CriticOutput::Categorical && self.v_min >= self.v_max {
@@ -249,6 +258,11 @@ impl AcConfig {
         if self.target_reducer == TargetReducer::SubsetMin && self.subset_size > self.n_critics {
             let (subset, all) = (self.subset_size, self.n_critics);
             return Err(format!("`subset_size` {subset} is more than `n_critics` {all}"));
+        }
+        if self.actor_batch_renorm && self.target_action != TargetAction::OnlineActor {
+            return Err(
+                "`actor_batch_renorm` has no slow copy of the actor; set `target_action: online_actor`".to_owned()
+            );
         }
         if self.batch_renorm && (self.critic_layer_norm || self.critic_dropout > 0.0) {
             return Err("`batch_renorm` does not go with `critic_layer_norm` or `critic_dropout`; keep one".to_owned());

@@ -53,7 +53,7 @@ impl RecurrentLearner for Watched {
         let learner = &mut self.inner;
         let source = Source::new(&update, learner.net.state_width());
         let all: Vec<usize> = (0..source.count()).collect();
-        learner.minibatch.gather(&source, &learner.encoder, &all, false);
+        learner.minibatch.gather(&source, &all, false);
         let mut state = learner.minibatch.state.clone();
         if self.forget {
             state.fill(0.0);
@@ -80,6 +80,7 @@ fn ratios(env_id: &str, config: RecurrentPpoConfig, forget: bool) -> Vec<f32> {
         num_envs: 3,
         seed: 1,
         stream: "env",
+        action_repeat: 1,
         frame_stack: 1,
         normalize_observation: false,
         normalize_reward: false,
@@ -92,6 +93,8 @@ fn ratios(env_id: &str, config: RecurrentPpoConfig, forget: bool) -> Vec<f32> {
         num_envs: 3,
         seed: 1,
         masked: false,
+        frame_stack: 1,
+        goal_task: None,
     };
     let worst = Arc::new(Mutex::new(Vec::new()));
     let settings = RecurrentSettings {

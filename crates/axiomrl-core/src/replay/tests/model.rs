@@ -62,7 +62,8 @@ proptest! {
     #[test]
     fn windows_are_those_of_the_definition(events in events(), capacity in 1usize..40, n in 1usize..6, lanes in 1usize..4, per in any::<bool>()) {
         let spec = ReplaySpec {
-            capacity, lanes, obs_width: 2, obs_dtype: DType::F32, action_width: 1, mask_width: 2, n_step: n, gamma: 0.5,
+            capacity, lanes, obs_width: 2, obs_dtype: DType::F32, frames: FrameSpec::SINGLE, action_width: 1, mask_width: 2,
+            n_step: n, gamma: 0.5,
             prioritized: per.then_some(PrioritySpec { alpha: 0.6, eps: 1e-6 }),
         };
         let mut replay = Replay::new(spec.clone());

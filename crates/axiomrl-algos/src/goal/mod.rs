@@ -1,0 +1,5 @@
+//! Learning to reach goals.
+
+mod her;
+
+pub use her::{Her, HerConfig};
