@@ -1,7 +1,6 @@
 //! Running the backward pass and getting flat gradients out.
 
-use crate::tensors::Values;
-use burn::backend::Flex;
+use crate::tensors::{Values, into_values};
 use burn::tensor::Tensor;
 use std::ops::Deref;
 
@@ -38,7 +37,6 @@ pub fn try_gradients<const N: usize>(loss: Tensor<1>, params: [&Tensor<2>; N]) -
     let mut gradients = loss.backward();
     params.map(|param| {
         let grad = param.grad_remove(&mut gradients)?;
-        let tensor = grad.inner().try_into_primitive::<Flex>().expect("networks of this crate run on the CPU");
-        Some(Grad(Some(Values::new(tensor))))
+        Some(Grad(Some(into_values(grad))))
     })
 }
