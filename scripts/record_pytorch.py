@@ -23,9 +23,10 @@ def numbers(tensor):
     return {"shape": list(tensor.shape), "values": values}
 
 
-def write(name, module, record):
-    record["tensors"] = {key: numbers(value) for key, value in module.state_dict().items()}
-    record["gradients"] = {key: numbers(value.grad) for key, value in module.named_parameters()}
+def write(name, module, record, reorder=lambda key, value: value):
+    """`reorder` turns tensors that depend on how an image is flattened."""
+    record["tensors"] = {key: numbers(reorder(key, value)) for key, value in module.state_dict().items()}
+    record["gradients"] = {key: numbers(reorder(key, value.grad)) for key, value in module.named_parameters()}
     FIXTURES.mkdir(parents=True, exist_ok=True)
     (FIXTURES / f"{name}.json").write_text(json.dumps(record) + "\n")
 
@@ -60,8 +61,62 @@ def convolution():
     write("conv", layers, {"x": last(x), "weights": last(weights), "out": last(out), "x_gradient": last(x.grad)})
 
 
+class Block(torch.nn.Module):
+    def __init__(self, channels):
+        super().__init__()
+        self.conv0 = torch.nn.Conv2d(channels, channels, 3, padding=1)
+        self.conv1 = torch.nn.Conv2d(channels, channels, 3, padding=1)
+
+    def forward(self, x):
+        return x + self.conv1(torch.relu(self.conv0(torch.relu(x))))
+
+
+class Stage(torch.nn.Module):
+    def __init__(self, inputs, channels):
+        super().__init__()
+        self.conv = torch.nn.Conv2d(inputs, channels, 3, padding=1)
+        self.block0, self.block1 = Block(channels), Block(channels)
+
+    def forward(self, x):
+        x = torch.nn.functional.max_pool2d(self.conv(x), 3, 2, 1)
+        return self.block1(self.block0(x))
+
+
+def residual():
+    """IMPALA's encoder with two small stages; the columns of its linear map are written channels last."""
+    images, inputs, height, width, features = 2, 3, 7, 6, 5
+    stages = torch.nn.ModuleList([Stage(inputs, 4), Stage(4, 3)])
+    stages.linear = torch.nn.Linear(3 * 2 * 2, features)
+    x = torch.randn(images, inputs, height, width, requires_grad=True)
+    out = torch.relu(stages.linear(torch.relu(stages[1](stages[0](x))).flatten(1)))
+    weights = torch.randn_like(out)
+    (out * weights).sum().backward()
+    last = lambda t: numbers(t.permute(0, 2, 3, 1))
+    columns = lambda key, t: t.reshape(features, 3, 2, 2).permute(0, 2, 3, 1).flatten(1) if key == "linear.weight" else t
+    record = {"x": last(x), "weights": numbers(weights), "out": numbers(out), "x_gradient": last(x.grad)}
+    write("residual", stages, record, columns)
+
+
+def decoder():
+    """A linear map to 2x3 pixels of 4 channels, written channels last, then two doublings."""
+    images, inputs, start = 2, 5, (4, 2, 3)
+    layers = torch.nn.ModuleList([torch.nn.Conv2d(4, 3, 3, padding=1), torch.nn.Conv2d(3, 2, 3, padding=1)])
+    layers.linear = torch.nn.Linear(inputs, 4 * 2 * 3)
+    x = torch.randn(images, inputs, requires_grad=True)
+    larger = lambda t: torch.nn.functional.interpolate(t, scale_factor=2, mode="nearest")
+    out = layers[1](larger(torch.tanh(layers[0](larger(layers.linear(x).reshape(images, *start))))))
+    weights = torch.randn_like(out)
+    (out * weights).sum().backward()
+    last = lambda t: numbers(t.permute(0, 2, 3, 1))
+    rows = lambda key, t: t.reshape(*start, -1).permute(1, 2, 0, 3).reshape(t.shape) if key.startswith("linear") else t
+    record = {"x": numbers(x), "weights": last(weights), "out": last(out), "x_gradient": numbers(x.grad)}
+    write("decoder", layers, record, rows)
+
+
 if __name__ == "__main__":
     torch.manual_seed(7)
     recurrent("lstm", torch.nn.LSTM)
     recurrent("gru", torch.nn.GRU)
     convolution()
+    residual()
+    decoder()

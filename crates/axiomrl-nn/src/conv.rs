@@ -1,15 +1,16 @@
 //! Convolutional encoders on flat parameters.
 
-use crate::buffers::Pooled;
-use crate::encoder::{self, Pixels, Stage};
+use crate::composed;
+use crate::convolution::Convolution;
 use crate::error::NnError;
+use crate::images::{self, Kept, Pixels};
 use crate::init::Init;
 use crate::kernels::patches::Window;
 use crate::named::{export_layout, import_layout};
-use crate::ops::{encode, encode_bytes};
+use crate::ops::{map_byte_images, map_images};
 use crate::params::Params;
 use crate::spec::{Activation, TensorLayout};
-use crate::tensors::into_graph;
+use crate::tensors::{into_graph, leaf_from_bytes, on_fused_device};
 use burn::tensor::Tensor;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
@@ -96,8 +97,8 @@ impl ConvSpec {
     /// # Panics
     /// As everything below, when a layer does not fit its image: call [`check`](Self::check) on what a user gave.
     pub fn output_shape(&self) -> [usize; 3] {
-        match self.stages().last() {
-            Some(stage) => [stage.window.out_height(), stage.window.out_width(), stage.outputs],
+        match self.convolutions().last() {
+            Some(conv) => [conv.window.out_height(), conv.window.out_width(), conv.outputs],
             None => self.input,
         }
     }
@@ -109,51 +110,36 @@ impl ConvSpec {
 
     /// Number of parameters.
     pub fn param_count(&self) -> usize {
-        self.stages().iter().map(Stage::params).sum()
+        self.convolutions().iter().map(Convolution::params).sum()
     }
 
     /// Floating-point operations of a forward pass over `images` images.
     pub fn flops(&self, images: usize) -> usize {
-        2 * images * self.stages().iter().map(|stage| stage.window.patches() * stage.weights()).sum::<usize>()
+        images * self.convolutions().iter().map(Convolution::flops).sum::<usize>()
     }
 
     /// The named tensors inside the flat vector.
     pub fn layout(&self) -> Vec<TensorLayout> {
-        let tensors = self.stages().into_iter().enumerate().flat_map(|(index, stage)| {
-            let Window { kernel, channels, .. } = stage.window;
-            let weight = TensorLayout {
-                name: format!("{index}.weight"),
-                offset: stage.offset,
-                shape: vec![stage.outputs, channels, kernel, kernel],
-                transposed: true,
-            };
-            let bias = TensorLayout {
-                name: format!("{index}.bias"),
-                offset: stage.offset + stage.weights(),
-                shape: vec![stage.outputs],
-                transposed: false,
-            };
-            [weight, bias]
-        });
-        tensors.collect()
+        let tensors = self.convolutions().into_iter().enumerate();
+        tensors.flat_map(|(index, conv)| conv.layout(&index.to_string())).collect()
     }
 
     /// The layers with their geometry, from input to output.
-    pub(crate) fn stages(&self) -> Vec<Stage> {
+    pub(crate) fn convolutions(&self) -> Vec<Convolution> {
         if let Err(error) = self.check() {
             panic!("{error}");
         }
         let [mut height, mut width, mut channels] = self.input;
         let mut offset = 0;
-        let stages = self.layers.iter().enumerate().map(|(index, layer)| {
+        let convolutions = self.layers.iter().map(|layer| {
             let ConvLayer { kernel, stride, padding, .. } = *layer;
             let window = Window { height, width, channels, kernel, stride, padding };
-            let stage = Stage { window, outputs: layer.channels, offset, is_last: index + 1 == self.layers.len() };
+            let conv = Convolution { window, outputs: layer.channels, offset };
             (height, width, channels) = (window.out_height(), window.out_width(), layer.channels);
-            offset += stage.params();
-            stage
+            offset += conv.params();
+            conv
         });
-        stages.collect()
+        convolutions.collect()
     }
 }
 
@@ -171,8 +157,8 @@ impl ConvNet {
     pub fn new(spec: ConvSpec, init: &Init, rng: &mut ChaCha8Rng) -> Self {
         assert!(!spec.layers.is_empty(), "an encoder needs at least one layer");
         let mut values = Vec::with_capacity(spec.param_count());
-        for stage in spec.stages() {
-            init.draw_hidden(stage.window.patch_len(), stage.outputs, &mut values, rng);
+        for conv in spec.convolutions() {
+            init.draw_hidden(conv.window.patch_len(), conv.outputs, &mut values, rng);
         }
         Self { params: Params::from_vec(1, spec.param_count(), values), spec: Arc::new(spec) }
     }
@@ -189,20 +175,27 @@ impl ConvNet {
 
     fn run(&self, x: Pixels<'_>, images: usize, out: &mut Vec<f32>) {
         out.resize(images * self.spec.features(), 0.0);
-        let mut between = Pooled::new(images * encoder::saved_len(&self.spec));
-        encoder::forward(&self.spec, images, x, self.params.as_slice(), &mut between, out);
+        let mut kept = Kept::new(&*self.spec, images);
+        images::forward(&*self.spec, images, x, self.params.as_slice(), &mut kept, out);
     }
 
     /// Evaluates as one graph node: `x` `[images, height·width·channels]`, result `[images, features]`.
     ///
     /// `params` comes from `self.params.tracked()` or `.frozen()`.
     pub fn forward(&self, x: Tensor<2>, params: Tensor<2>) -> Tensor<2> {
-        into_graph(encode(self.spec.clone(), x, params))
+        if !on_fused_device(&params) {
+            return composed::conv(&self.spec, x, params);
+        }
+        into_graph(map_images(self.spec.clone(), x, params))
     }
 
     /// As [`forward`](Self::forward) for bytes, scaled to 0..1; they get no gradient.
     pub fn forward_u8(&self, x: impl Into<Arc<[u8]>>, images: usize, params: Tensor<2>) -> Tensor<2> {
-        into_graph(encode_bytes(self.spec.clone(), x.into(), images, params))
+        let x = x.into();
+        if !on_fused_device(&params) {
+            return composed::conv(&self.spec, leaf_from_bytes(&x, images, &params.device()), params);
+        }
+        into_graph(map_byte_images(self.spec.clone(), x, images, params))
     }
 
     /// Hands out every tensor by name, in PyTorch's layout (`0.weight` `[out, in, height, width]`, `0.bias` …).

@@ -39,6 +39,22 @@ pub enum NnError {
         /// Width of the image it gets.
         width: usize,
     },
+    /// A network with nothing in one of its layers.
+    #[error("a {network} needs at least one pixel, channel and feature everywhere: no size may be zero")]
+    EmptyLayer {
+        /// The kind of network.
+        network: &'static str,
+    },
+    /// An image that no run of doublings reaches.
+    #[error(
+        "a decoder cannot draw images of {height}x{width}: use sides of 4 to 7 pixels times the same power of two, for instance 16, 32 or 64"
+    )]
+    NotDoubled {
+        /// Height asked for.
+        height: usize,
+        /// Width asked for.
+        width: usize,
+    },
     /// Optimiser state of another size.
     #[error(
         "optimiser state has {found} values but the network has {expected} parameters: load it with the network it was saved with"

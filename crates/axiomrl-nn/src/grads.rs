@@ -1,7 +1,6 @@
 //! Running the backward pass and getting flat gradients out.
 
 use crate::tensors::Values;
-use burn::backend::Flex;
 use burn::tensor::{Gradients, Tensor};
 use std::ops::Deref;
 
@@ -51,6 +50,5 @@ pub fn try_gradients<const N: usize>(loss: Tensor<1>, params: [&Tensor<2>; N]) -
 
 fn take(param: &Tensor<2>, gradients: &mut Gradients) -> Option<Grad> {
     let grad = param.grad_remove(gradients)?;
-    let tensor = grad.inner().try_into_primitive::<Flex>().expect("networks of this crate run on the CPU");
-    Some(Grad(Some(Values::new(tensor))))
+    Some(Grad(Some(into_values(grad))))
 }

@@ -3,19 +3,24 @@
 //! A network is a [`MlpSpec`] plus one flat parameter tensor `[members, parameters]` ([`Params`]). [`Mlp`] evaluates it,
 //! either on plain slices ([`Mlp::infer`]) or as **one** node of Burn's autodiff graph ([`Mlp::forward`]). A loss is one
 //! node too ([`fused_loss`], with formulas ready in [`losses`]), so an update costs a handful of graph nodes however deep the
-//! network is. [`ConvNet`] does the same for a stack of convolutions over images, [`Recurrent`] for an LSTM or GRU over a whole
-//! sequence.
+//! network is. [`ConvNet`] does the same for a stack of convolutions over images, [`ResidualNet`] for IMPALA's residual
+//! encoder, [`Decoder`] for the way back from features to an image, [`Recurrent`] for an LSTM or GRU over a whole sequence.
 //!
-//! The arithmetic lives in `kernels`, `network`, `encoder` and `sequence`, on plain slices that know nothing of Burn. Work is split in two by its
-//! size alone, never by the number of threads, so results do not depend on the thread count.
+//! The arithmetic lives in `kernels`, `network`, `images`, `encoder`, `residual`, `decoder` and `sequence`, on plain slices that
+//! know nothing of Burn. Work is split in two by its size alone, never by the number of threads, so results do not depend on the
+//! thread count. All of this is for Burn's `flex` CPU device; on other devices the same calls run as Burn's own operations, see
+//! [`composed`].
 //!
 //! Training loops should run inside a rayon pool: handing work over from a thread outside the pool is slower.
 
 mod buffers;
 mod conv;
+mod convolution;
+mod decoder;
 mod encoder;
 mod error;
 mod grads;
+mod images;
 mod init;
 mod kernels;
 mod loss;
@@ -25,17 +30,20 @@ mod network;
 mod ops;
 mod params;
 mod recurrent;
+mod residual;
 mod sampling;
 mod sequence;
 mod spec;
 mod tensors;
 
+pub mod composed;
 pub mod distributions;
 pub mod losses;
 pub mod optim;
 
-pub use burn::tensor::Tensor;
+pub use burn::tensor::{Device, Tensor};
 pub use conv::{ConvLayer, ConvNet, ConvSpec};
+pub use decoder::{Decoder, DecoderSpec};
 pub use distributions::{Distribution, LogStdBounds, tanh_gaussian_log_prob, tanh_gaussian_sample};
 pub use error::NnError;
 pub use grads::{Grad, gradients, gradients_of, try_gradients};
@@ -50,6 +58,7 @@ pub use optim::{
 };
 pub use params::Params;
 pub use recurrent::{CellKind, Recurrent, RecurrentSpec};
+pub use residual::{ResidualNet, ResidualSpec};
 pub use sampling::tanh_gaussian;
 pub use spec::{Activation, MlpSpec, TensorLayout};
-pub use tensors::{Values, leaf, leaf_vec, values};
+pub use tensors::{Values, leaf, leaf_on, leaf_vec, values};

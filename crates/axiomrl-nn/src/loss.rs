@@ -1,7 +1,8 @@
 //! Losses as one node of the graph.
 
+use crate::composed;
 use crate::ops::scaled_node;
-use crate::tensors::into_graph;
+use crate::tensors::{into_graph, on_fused_device};
 use burn::tensor::Tensor;
 
 /// A scalar loss computed by plain code.
@@ -16,5 +17,8 @@ pub fn fused_loss<const N: usize, const D: usize>(
     inputs: [Tensor<D>; N],
     f: impl FnOnce([&[f32]; N]) -> (f32, [Vec<f32>; N]),
 ) -> Tensor<1> {
+    if !inputs.iter().all(on_fused_device) {
+        return composed::loss(inputs, f);
+    }
     into_graph(scaled_node(inputs, f))
 }

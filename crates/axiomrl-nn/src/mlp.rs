@@ -1,6 +1,7 @@
 //! A multi-layer perceptron, or an ensemble of them, on flat parameters.
 
 use crate::buffers::Pooled;
+use crate::composed;
 use crate::error::NnError;
 use crate::init::Init;
 use crate::named::{export_flat, import_flat};
@@ -8,6 +9,7 @@ use crate::network::{self, Input, Job};
 use crate::ops::{MlpCall, mlp};
 use crate::params::Params;
 use crate::spec::MlpSpec;
+use crate::tensors::on_fused_device;
 use burn::tensor::Tensor;
 use rand_chacha::ChaCha8Rng;
 use std::sync::Arc;
@@ -54,11 +56,17 @@ impl Mlp {
     ///
     /// `params` comes from `self.params.tracked()` or `.frozen()`; `dropout_seed` switches training mode on.
     pub fn forward(&self, x: Tensor<2>, params: Tensor<2>, dropout_seed: Option<u64>) -> Tensor<3> {
+        if !on_fused_device(&params) {
+            return composed::mlp(&self.spec, x.unsqueeze(), params, dropout_seed);
+        }
         mlp(x.autodiff(), params.autodiff(), MlpCall { spec: self.spec.clone(), dropout_seed })
     }
 
     /// As [`forward`](Self::forward) with an input of its own for each member: `x` `[members, rows, in]`.
     pub fn forward_members(&self, x: Tensor<3>, params: Tensor<2>, dropout_seed: Option<u64>) -> Tensor<3> {
+        if !on_fused_device(&params) {
+            return composed::mlp(&self.spec, x, params, dropout_seed);
+        }
         mlp(x.autodiff(), params.autodiff(), MlpCall { spec: self.spec.clone(), dropout_seed })
     }
 

@@ -1,9 +1,9 @@
 //! One flat parameter tensor per network ensemble, updated in place.
 
 use crate::kernels::vector::polyak;
-use crate::tensors::{GraphTensor, into_graph, wrap};
+use crate::tensors::{GraphTensor, into_graph, is_fused, leaf_on, wrap};
 use burn::backend::flex::FlexTensor;
-use burn::tensor::Tensor;
+use burn::tensor::{Device, Tensor};
 
 /// The parameters `[members, per_member]` of an ensemble, outside any graph.
 ///
@@ -53,6 +53,19 @@ impl Params {
     /// The same values as a constant of the graph: no gradient is computed for it.
     pub fn frozen(&self) -> Tensor<2> {
         into_graph(GraphTensor::new(self.tensor.clone()))
+    }
+
+    /// As [`tracked`](Self::tracked), a copy on any device; see [`composed`](crate::composed).
+    pub fn tracked_on(&self, device: &Device) -> Tensor<2> {
+        if is_fused(device) { self.tracked() } else { self.frozen_on(device).require_grad() }
+    }
+
+    /// As [`frozen`](Self::frozen), a copy on any device.
+    pub fn frozen_on(&self, device: &Device) -> Tensor<2> {
+        if is_fused(device) {
+            return self.frozen();
+        }
+        leaf_on(self.as_slice(), [self.members, self.per_member], device)
     }
 
     /// Copies the values of `other`, which must have the same shape.

@@ -1,13 +1,14 @@
 //! LSTM and GRU over whole sequences, on flat parameters.
 
 use crate::buffers::Pooled;
+use crate::composed;
 use crate::error::NnError;
 use crate::named::{export_layout, import_layout};
 use crate::ops::recurrent;
 use crate::params::Params;
 use crate::sequence::{self, Job};
 use crate::spec::TensorLayout;
-use crate::tensors::into_graph;
+use crate::tensors::{into_graph, on_fused_device, values};
 use burn::tensor::Tensor;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -136,6 +137,10 @@ impl Recurrent {
         resets: &[bool],
         state: Tensor<2>,
     ) -> (Tensor<3>, Vec<f32>) {
+        if !on_fused_device(&params) {
+            let (out, last) = composed::recurrent(&self.spec, x, params, resets, state);
+            return (out, values(&last).to_vec());
+        }
         let (out, last) = recurrent(self.spec.clone(), x, params, resets, state);
         (into_graph(out), last)
     }

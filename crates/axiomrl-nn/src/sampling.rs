@@ -1,8 +1,9 @@
 //! Reparametrised sampling of a squashed Gaussian as one node of the graph.
 
 use crate::buffers::{self, Pooled};
+use crate::composed;
 use crate::distributions::{Flow, LogStdBounds, sample_with_flow};
-use crate::tensors::{Values, graph, into_graph, wrap};
+use crate::tensors::{Values, graph, into_graph, on_fused_device, wrap};
 use burn::backend::Flex;
 use burn::backend::autodiff::checkpoint::{base::Checkpointer, strategy::NoCheckpointing};
 use burn::backend::autodiff::grads::Gradients;
@@ -18,10 +19,13 @@ use std::sync::Arc;
 /// # Panics
 /// When `eps` does not fit the head: a mistake in the calling code.
 pub fn tanh_gaussian(head: Tensor<2>, eps: &[f32], bounds: LogStdBounds) -> Tensor<2> {
+    let (rows, d) = (head.dims()[0], head.dims()[1] / 2);
+    assert_eq!(eps.len(), rows * d, "eps must hold one number per action element");
+    if !on_fused_device(&head) {
+        return composed::tanh_gaussian(head, eps, bounds);
+    }
     let (head, node) = graph(head).into_parts();
     let head = Values::new(head);
-    let (rows, d) = (head.shape()[0], head.shape()[1] / 2);
-    assert_eq!(eps.len(), rows * d, "eps must hold one number per action element");
 
     let mut flow = Pooled::new(2 * eps.len());
     let (spread, slope) = flow.split_at_mut(eps.len());

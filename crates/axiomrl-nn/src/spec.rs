@@ -56,6 +56,18 @@ pub struct TensorLayout {
 }
 
 impl TensorLayout {
+    /// Weight and bias of a linear map whose parameters start at `offset`.
+    pub(crate) fn linear(name: &str, offset: usize, inputs: usize, outputs: usize) -> [Self; 2] {
+        let weight = Self { name: format!("{name}.weight"), offset, shape: vec![outputs, inputs], transposed: true };
+        let bias = Self {
+            name: format!("{name}.bias"),
+            offset: offset + inputs * outputs,
+            shape: vec![outputs],
+            transposed: false,
+        };
+        [weight, bias]
+    }
+
     /// Number of values.
     pub(crate) fn len(&self) -> usize {
         self.shape.iter().product()

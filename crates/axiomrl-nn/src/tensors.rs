@@ -4,7 +4,7 @@ use crate::buffers;
 use burn::backend::flex::{FlexTensor, Layout};
 use burn::backend::tensor::FloatTensor;
 use burn::backend::{Autodiff, Flex};
-use burn::tensor::{Bytes, DType, Shape, Tensor};
+use burn::tensor::{Bytes, DType, Device, Shape, Tensor, TensorData};
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -26,9 +26,47 @@ pub fn leaf_vec<const D: usize>(data: Vec<f32>, shape: [usize; D]) -> Tensor<D> 
     into_graph(GraphTensor::new(wrap(data, &shape)))
 }
 
-/// The values of a tensor, on whichever of the two CPU devices it lives; contiguous ones are not copied.
+/// As [`leaf`] on any device, with autodiff; see [`composed`](crate::composed).
+///
+/// # Panics
+/// As [`leaf`].
+pub fn leaf_on<const D: usize>(data: &[f32], shape: [usize; D], device: &Device) -> Tensor<D> {
+    if is_fused(device) {
+        return leaf(data, shape);
+    }
+    assert_eq!(data.len(), shape.iter().product::<usize>(), "data does not fill the shape {shape:?}");
+    Tensor::from_data(TensorData::new(data.to_vec(), shape), &device.clone().autodiff())
+}
+
+/// Byte images on a device, scaled to 0..1, `[images, row]`.
+pub(crate) fn leaf_from_bytes(bytes: &[u8], images: usize, device: &Device) -> Tensor<2> {
+    let floats: Vec<f32> = bytes.iter().map(|byte| f32::from(*byte) * (1.0 / 255.0)).collect();
+    leaf_on(&floats, [images, bytes.len() / images.max(1)], device)
+}
+
+/// The values of a tensor; contiguous ones on the CPU device are not copied, those of other devices are read back.
 pub fn values<const D: usize>(tensor: &Tensor<D>) -> Values {
-    Values::new(primitive(tensor.clone()))
+    into_values(tensor.clone())
+}
+
+/// As [`values`], giving up the tensor, so that its storage can be recycled.
+pub(crate) fn into_values<const D: usize>(tensor: Tensor<D>) -> Values {
+    if on_fused_device(&tensor) {
+        return Values::new(tensor.inner().try_into_primitive::<Flex>().expect("a tensor on the flex device"));
+    }
+    let shape = tensor.dims();
+    let data = tensor.into_data().convert::<f32>().try_into_vec::<f32>().expect("converted to f32");
+    Values::new(wrap(data, &shape))
+}
+
+/// Whether the fused operations know this device; autodiff on top of it makes no difference.
+pub(crate) fn is_fused(device: &Device) -> bool {
+    *device == Device::flex()
+}
+
+/// As [`is_fused`], of a tensor's device.
+pub(crate) fn on_fused_device<const D: usize>(tensor: &Tensor<D>) -> bool {
+    is_fused(&tensor.device())
 }
 
 /// Shares a tensor's values; dereferences to a slice.
@@ -71,14 +109,9 @@ pub(crate) fn wrap(data: Vec<f32>, shape: &[usize]) -> FlexTensor {
     FlexTensor::new(Bytes::from_elems(data), Layout::contiguous(Shape::from(shape.to_vec())), DType::F32)
 }
 
-/// The inner tensor, whether or not it is part of a graph.
-fn primitive<const D: usize>(tensor: Tensor<D>) -> FlexTensor {
-    tensor.inner().try_into_primitive::<Flex>().expect("networks of this crate run on the CPU")
-}
-
 /// The graph tensor behind a tensor; one from the inner device joins as an untracked leaf.
 pub(crate) fn graph<const D: usize>(tensor: Tensor<D>) -> GraphTensor {
-    tensor.autodiff().try_into_primitive::<Autodiff<Flex>>().expect("networks of this crate run on the CPU")
+    tensor.autodiff().try_into_primitive::<Autodiff<Flex>>().expect("all tensors of a call live on one device")
 }
 
 /// The reverse of [`graph`].

@@ -1,16 +1,21 @@
 //! Every instruction set must give the same answers. A process of its own: the level is global.
 
 use axiomrl_nn::{
-    Activation, Adam, AdamConfig, CellKind, ConvNet, ConvSpec, Init, Mlp, MlpSpec, Recurrent, RecurrentSpec, SimdLevel,
-    Tensor, fused_loss, gradients, leaf, limit_simd, losses, values,
+    Activation, Adam, AdamConfig, CellKind, ConvNet, ConvSpec, Decoder, DecoderSpec, Init, Mlp, MlpSpec, Recurrent,
+    RecurrentSpec, ResidualNet, ResidualSpec, SimdLevel, Tensor, fused_loss, gradients, leaf, limit_simd, losses,
+    values,
 };
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
+fn seeded(seed: u64) -> ChaCha8Rng {
+    ChaCha8Rng::seed_from_u64(seed)
+}
+
 /// Outputs and parameters after two steps.
 fn train(activation: Activation) -> Vec<f32> {
     let spec = MlpSpec::new(5, &[64, 33], 3, activation).with_layer_norm().with_dropout(0.1);
-    let mut net = Mlp::new(spec, 2, &Init::pytorch(), &mut ChaCha8Rng::seed_from_u64(1));
+    let mut net = Mlp::new(spec, 2, &Init::pytorch(), &mut seeded(1));
     let mut adam = Adam::new(net.params.as_slice().len(), AdamConfig::default());
     let x: Vec<f32> = (0..7 * 5).map(|i| (i as f32).sin()).collect();
     for step in 0..2 {
@@ -41,15 +46,23 @@ fn others() -> Vec<f32> {
     let wave = |len: usize| (0..len).map(|i| (i as f32 * 0.7).sin()).collect::<Vec<f32>>();
     let mut numbers = Vec::new();
     for kind in [CellKind::Lstm, CellKind::Gru] {
-        let net = Recurrent::new(RecurrentSpec::new(kind, 5, 19), &mut ChaCha8Rng::seed_from_u64(2));
+        let net = Recurrent::new(RecurrentSpec::new(kind, 5, 19), &mut seeded(2));
         let (params, width) = (net.params.tracked(), net.spec.state_width());
         let (x, state) = (leaf(&wave(4 * 3 * 5), [4, 3, 5]), leaf(&wave(3 * width), [3, width]));
         let resets: Vec<bool> = (0..12).map(|i| i == 7).collect();
         numbers.extend(trace(net.forward(x, params.clone(), &resets, state), &params));
     }
-    let net = ConvNet::new(ConvSpec::small([16, 16, 2]), &Init::pytorch(), &mut ChaCha8Rng::seed_from_u64(3));
+    let net = ConvNet::new(ConvSpec::small([16, 16, 2]), &Init::pytorch(), &mut seeded(3));
     let (params, bytes) = (net.params.tracked(), (0..3 * 512).map(|i| (i * 7 % 256) as u8).collect::<Vec<_>>());
     numbers.extend(trace(net.forward_u8(bytes, 3, params.clone()), &params));
+
+    let residual = ResidualNet::new(ResidualSpec::impala([9, 8, 2], 1, 7), &Init::pytorch(), &mut seeded(4));
+    let params = residual.params.tracked();
+    numbers.extend(trace(residual.forward(leaf(&wave(3 * 144), [3, 144]), params.clone()), &params));
+    let spec = DecoderSpec::new(5, [3, 2, 6], &[5, 3], Activation::Elu);
+    let decoder = Decoder::new(spec, &Init::pytorch(), &mut seeded(5));
+    let params = decoder.params.tracked();
+    numbers.extend(trace(decoder.forward(leaf(&wave(15), [3, 5]), params.clone()), &params));
 
     let (mut each, mut grad) = (vec![0.0; 3], vec![0.0; 3 * 21]);
     losses::quantile_huber_loss(&wave(63), &[0.4; 21], &wave(57), 1.0, &[], &mut each, &mut grad);

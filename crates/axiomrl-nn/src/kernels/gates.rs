@@ -43,8 +43,9 @@ fn gates_of_mut<const N: usize>(row: &mut [f32], hidden: usize) -> [&mut [f32]; 
     })
 }
 
-// The steps below use many short loops over few slices: a loop over all of them at once has too many pairs of slices to be
-// checked for overlap, and the compiler leaves it scalar.
+// The forward steps use many short loops over few slices. Measured with AVX-512 on `lstm_step` over 16 rows of 64: 2.4 µs as it
+// is, 26.6 µs with everything in one loop. The compiler has a vector version of that loop too, and over a single row of 1024 it
+// is used (3.0 µs against 2.5 µs), but not over several rows. `lstm_step_backward`, one loop, takes 0.8 µs over the same rows.
 
 /// `values ← f(values + bias)`.
 #[inline(always)]

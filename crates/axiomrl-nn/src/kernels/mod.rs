@@ -8,6 +8,8 @@ pub mod layer_norm;
 pub mod math;
 pub mod matmul;
 pub mod patches;
+pub mod pooling;
+pub mod tiling;
 pub mod transpose;
 pub mod vector;
 

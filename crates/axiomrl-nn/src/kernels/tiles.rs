@@ -1,7 +1,7 @@
 //! Register-tiled matrix product for small matrices, one version per x86 instruction set.
 //!
-//! A tile of the result stays in registers while the shared dimension is walked once. Nothing is packed, which is what
-//! makes it faster than a general `gemm` on the small matrices of a 64x64 network.
+//! A tile of the result stays in registers while the shared dimension is walked once, and nothing is packed. With a general
+//! `gemm` in its place a 64x64 DQN update took some 15 % longer; which part of `gemm` costs that was not measured.
 
 use super::matmul::Left;
 
@@ -15,8 +15,9 @@ macro_rules! tiled_product {
         #[target_feature(enable = $features)]
         pub unsafe fn product(c: &mut [f32], m: usize, n: usize, k: usize, a: Left<'_>, b: &[f32], accumulate: bool) {
             let mut column = 0;
-            // A row or two: wide blocks read long runs of `b`. Narrow ones would walk down it in steps of `n`, and where that is
-            // a power of two the lines they touch evict one another.
+            // A row or two: wide blocks read long runs of `b`. Measured with AVX-512, one row, narrow blocks against wide ones:
+            // 4.6 and 3.5 µs under 256x256, 29 and 23 µs under 512x512, 248 and 190 µs under 1024x1024 (189 and 169 µs under
+            // 1024x1040, so only the largest suffers from the power of two).
             while m < 4 && n - column >= 8 * LANES {
                 // SAFETY: the caller's guarantees; the block ends at or before column `n`.
                 unsafe { block::<8, false>(c, m, n, k, a, b, accumulate, column, 8 * LANES) };

@@ -2,7 +2,8 @@
 
 use crate::reference::{assert_close, grad_of, rng};
 use axiomrl_nn::{
-    Activation, CellKind, ConvLayer, ConvNet, ConvSpec, Init, Params, Recurrent, RecurrentSpec, Tensor, leaf, values,
+    Activation, CellKind, ConvLayer, ConvNet, ConvSpec, Decoder, DecoderSpec, Init, Params, Recurrent, RecurrentSpec,
+    ResidualNet, ResidualSpec, Tensor, leaf, values,
 };
 use burn::tensor::Gradients;
 use serde::Deserialize;
@@ -95,6 +96,37 @@ fn convolutions() {
     gradients.import("", &mut |name| Fixture::get(&fixture.gradients, name)).expect("PyTorch's names and shapes");
     let (params, x) =
         (net.params.tracked(), leaf(&fixture.x.values, [images, height * width * channels]).require_grad());
+    let y = net.forward(x.clone(), params.clone());
+    fixture.compare(&y, &x, &params, &gradients.params);
+}
+
+#[test]
+fn residual_encoder() {
+    let fixture = Fixture::read(include_str!("../fixtures/residual.json"));
+    let [images, height, width, channels] = fixture.x.shape[..] else { panic!("images have four dimensions") };
+    let input = [height, width, channels];
+    let spec = ResidualSpec { channels: vec![4, 3], ..ResidualSpec::impala(input, 1, fixture.out.shape[1]) };
+    let mut net = ResidualNet::new(spec, &Init::pytorch(), &mut rng(1));
+    let mut gradients = net.clone();
+    net.import("", &mut |name| Fixture::get(&fixture.tensors, name)).expect("PyTorch's names and shapes");
+    gradients.import("", &mut |name| Fixture::get(&fixture.gradients, name)).expect("PyTorch's names and shapes");
+    let x = leaf(&fixture.x.values, [images, height * width * channels]).require_grad();
+    let params = net.params.tracked();
+    let y = net.forward(x.clone(), params.clone());
+    fixture.compare(&y, &x, &params, &gradients.params);
+}
+
+#[test]
+fn decoder() {
+    let fixture = Fixture::read(include_str!("../fixtures/decoder.json"));
+    let [images, inputs] = fixture.x.shape[..] else { panic!("features have two dimensions") };
+    let spec = DecoderSpec::new(inputs, [2, 3, 4], &[3, 2], Activation::Tanh);
+    assert_eq!(spec.output_shape(), fixture.out.shape[1..]);
+    let mut net = Decoder::new(spec, &Init::pytorch(), &mut rng(1));
+    let mut gradients = net.clone();
+    net.import("", &mut |name| Fixture::get(&fixture.tensors, name)).expect("PyTorch's names and shapes");
+    gradients.import("", &mut |name| Fixture::get(&fixture.gradients, name)).expect("PyTorch's names and shapes");
+    let (params, x) = (net.params.tracked(), leaf(&fixture.x.values, [images, inputs]).require_grad());
     let y = net.forward(x.clone(), params.clone());
     fixture.compare(&y, &x, &params, &gradients.params);
 }

@@ -1,0 +1,147 @@
+//! One layer of a decoder: nearest enlargement by two, then a 3x3 convolution. See `kernels::tiling`.
+
+use crate::buffers::Pooled;
+use crate::kernels::activation::{activate, activation_backward, bias_activation};
+use crate::kernels::matmul::{Left, product};
+use crate::kernels::patches::{Window, fold, unfold};
+use crate::kernels::tiling::{fold_weight, image_to_tiles, tiles_to_image, unfold_weight};
+use crate::kernels::transpose::transpose;
+use crate::spec::{Activation, TensorLayout};
+
+/// The geometry of a layer and the place of its parameters.
+#[derive(Clone, Copy, Debug)]
+pub struct UpConv {
+    /// Of the small image.
+    pub height: usize,
+    pub width: usize,
+    pub channels: usize,
+    pub outputs: usize,
+    /// First of its parameters: weight `[3, 3, channels, outputs]`, then bias `[outputs]`.
+    pub offset: usize,
+    /// The identity in the last layer.
+    pub activation: Activation,
+}
+
+impl UpConv {
+    pub fn weights(&self) -> usize {
+        9 * self.channels * self.outputs
+    }
+
+    pub fn params(&self) -> usize {
+        self.weights() + self.outputs
+    }
+
+    pub fn in_len(&self) -> usize {
+        self.height * self.width * self.channels
+    }
+
+    pub fn out_len(&self) -> usize {
+        4 * self.height * self.width * self.outputs
+    }
+
+    /// Floating-point operations of one image.
+    pub fn flops(&self) -> usize {
+        2 * self.window().patches() * self.window().patch_len() * 4 * self.outputs
+    }
+
+    /// The named tensors `<name>.weight` and `<name>.bias`.
+    pub fn layout(&self, name: &str) -> [TensorLayout; 2] {
+        let [mut weight, bias] = TensorLayout::linear(name, self.offset, 9 * self.channels, self.outputs);
+        weight.shape = vec![self.outputs, self.channels, 3, 3];
+        [weight, bias]
+    }
+
+    /// The 2x2 patches of the small image.
+    fn window(&self) -> Window {
+        let Self { height, width, channels, .. } = *self;
+        Window { height, width, channels, kernel: 2, stride: 1, padding: 1 }
+    }
+
+    /// Images whose patches are multiplied at once.
+    fn group(&self) -> usize {
+        const ROWS: usize = 512;
+        (ROWS / self.window().patches()).max(1)
+    }
+
+    fn folded_weight(&self, params: &[f32]) -> Pooled {
+        let weight = &params[self.offset..self.offset + self.weights()];
+        let mut folded = Pooled::new(16 * self.channels * self.outputs);
+        fold_weight(weight, self.channels, self.outputs, &mut folded);
+        folded
+    }
+
+    /// `target ← activation(conv(enlarged x) + bias)`; `before`, unless empty, keeps what the activation was applied to.
+    pub fn forward(&self, x: &[f32], params: &[f32], before: &mut [f32], target: &mut [f32]) {
+        let window = self.window();
+        let (patches, patch, tile) = (window.patches(), window.patch_len(), 4 * self.outputs);
+        let folded = self.folded_weight(params);
+        let group = self.group().min(target.len() / self.out_len());
+        let (mut rows, mut tiles) = (Pooled::new(group * patches * patch), Pooled::new(group * patches * tile));
+        let groups = x.chunks(group * self.in_len()).zip(target.chunks_mut(group * self.out_len()));
+        for (x, target) in groups {
+            let count = target.len() / self.out_len();
+            let (rows, tiles) = (&mut rows[..count * patches * patch], &mut tiles[..count * patches * tile]);
+            for (image, rows) in x.chunks_exact(self.in_len()).zip(rows.chunks_exact_mut(patches * patch)) {
+                unfold(window, image, rows);
+            }
+            product(tiles, count * patches, tile, patch, Left::Rows(rows), &folded, false);
+            for (tiles, image) in tiles.chunks_exact(patches * tile).zip(target.chunks_exact_mut(self.out_len())) {
+                tiles_to_image(tiles, self.width, self.outputs, image);
+            }
+        }
+        let bias = &params[self.offset + self.weights()..self.offset + self.params()];
+        if before.is_empty() {
+            return bias_activation(target, bias, self.activation);
+        }
+        bias_activation(target, bias, Activation::Identity);
+        before.copy_from_slice(target);
+        activate(target, self.activation);
+    }
+
+    /// Takes the gradient of the outputs (changed to that of the weighted sums) back: adds to this layer's part of
+    /// `grad_params` and overwrites `grad_x`. `activated` holds the activation's outputs, for SiLU its inputs.
+    pub fn backward(
+        &self,
+        x: &[f32],
+        params: &[f32],
+        activated: &[f32],
+        grad: &mut [f32],
+        grad_params: Option<&mut [f32]>,
+        grad_x: &mut [f32],
+    ) {
+        let window = self.window();
+        let (patches, patch, tile) = (window.patches(), window.patch_len(), 4 * self.outputs);
+        let own = grad_params.map(|g| &mut g[self.offset..self.offset + self.params()]);
+        let (grad_weight, grad_bias) = own.map(|own| own.split_at_mut(self.weights())).unwrap_or_default();
+        activation_backward(grad, activated, self.outputs, grad_bias, self.activation);
+
+        let folded = self.folded_weight(params);
+        let mut back_weight = Pooled::new(folded.len());
+        transpose(&folded, &mut back_weight, patch, tile);
+        let mut grad_folded = Pooled::new(if grad_weight.is_empty() { 0 } else { folded.len() });
+        grad_folded.fill(0.0);
+        let group = self.group().min(grad.len() / self.out_len());
+        let (mut rows, mut tiles) = (Pooled::new(group * patches * patch), Pooled::new(group * patches * tile));
+        let inputs = x.chunks(group * self.in_len()).zip(grad_x.chunks_mut(group * self.in_len()));
+        for (grad, (x, grad_x)) in grad.chunks(group * self.out_len()).zip(inputs) {
+            let count = grad.len() / self.out_len();
+            let (rows, tiles) = (&mut rows[..count * patches * patch], &mut tiles[..count * patches * tile]);
+            for (image, tiles) in grad.chunks_exact(self.out_len()).zip(tiles.chunks_exact_mut(patches * tile)) {
+                image_to_tiles(image, self.width, self.outputs, tiles);
+            }
+            if !grad_folded.is_empty() {
+                for (image, rows) in x.chunks_exact(self.in_len()).zip(rows.chunks_exact_mut(patches * patch)) {
+                    unfold(window, image, rows);
+                }
+                product(&mut grad_folded, patch, tile, count * patches, Left::Transposed(rows), tiles, true);
+            }
+            product(rows, count * patches, patch, tile, Left::Rows(tiles), &back_weight, false);
+            for (rows, image) in rows.chunks_exact(patches * patch).zip(grad_x.chunks_exact_mut(self.in_len())) {
+                fold(window, rows, image);
+            }
+        }
+        if !grad_weight.is_empty() {
+            unfold_weight(&grad_folded, self.channels, self.outputs, grad_weight);
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! What runs on devices without fused operations, on the CPU device against the fused operations.
+//!
+//! `tests/other_device.rs` does the same through the networks' own calls on a device of another kind.
+
+use crate::reference::{assert_close, grad_of, network, normal, rng};
+use axiomrl_nn::{
+    Activation, CellKind, ConvNet, ConvSpec, Device, Init, LogStdBounds, MlpSpec, Recurrent, RecurrentSpec, Tensor,
+    composed, fused_loss, leaf, leaf_on, tanh_gaussian, values,
+};
+
+/// Compares outputs and the gradients of every leaf; `run` gets fresh leaves and whether to take the fused way.
+fn compare<const D: usize>(
+    what: &str,
+    leaves: &dyn Fn() -> Vec<Tensor<2>>,
+    run: &dyn Fn(&[Tensor<2>], bool) -> Tensor<D>,
+) {
+    let numbers = |fused: bool| {
+        let leaves = leaves();
+        let y = run(&leaves, fused);
+        let weights = leaf(&normal(y.dims().iter().product(), 5), y.dims());
+        let grads = (y.clone() * weights).sum().backward();
+        let mut all = vec![values(&y).to_vec()];
+        all.extend(leaves.iter().map(|leaf| grad_of(leaf, &grads)));
+        all
+    };
+    for (index, (got, want)) in numbers(false).iter().zip(numbers(true)).enumerate() {
+        assert_close(&format!("{what}, part {index}"), got, &want);
+    }
+}
+
+#[test]
+fn perceptrons_with_dropout_and_layer_norm() {
+    for (members, activation) in [(1, Activation::Elu), (3, Activation::Silu)] {
+        let spec = MlpSpec::new(4, &[16, 8], 3, activation).with_layer_norm().with_dropout(0.3);
+        let net = network(spec, members, 1);
+        let leaves = || vec![leaf(&normal(28, 1), [7, 4]).require_grad(), net.params.tracked()];
+        for seed in [None, Some(5)] {
+            compare("MLP", &leaves, &|leaves, fused| {
+                let (x, params) = (leaves[0].clone(), leaves[1].clone());
+                if fused { net.forward(x, params, seed) } else { composed::mlp(&net.spec, x.unsqueeze(), params, seed) }
+            });
+        }
+    }
+}
+
+#[test]
+fn convolutions_and_recurrences() {
+    let net = ConvNet::new(ConvSpec::small([16, 16, 2]), &Init::pytorch(), &mut rng(2));
+    let leaves = || vec![leaf(&normal(3 * 512, 1), [3, 512]).require_grad(), net.params.tracked()];
+    compare("convolutions", &leaves, &|leaves, fused| {
+        let (x, params) = (leaves[0].clone(), leaves[1].clone());
+        if fused { net.forward(x, params) } else { composed::conv(&net.spec, x, params) }
+    });
+    for kind in [CellKind::Lstm, CellKind::Gru] {
+        let net = Recurrent::new(RecurrentSpec::new(kind, 3, 5), &mut rng(3));
+        let width = net.spec.state_width();
+        let resets: Vec<bool> = (0..8).map(|i| i == 5).collect();
+        let leaves = || {
+            let x = leaf(&normal(24, 1), [8, 3]).require_grad();
+            vec![x, net.params.tracked(), leaf(&normal(2 * width, 2), [2, width]).require_grad()]
+        };
+        compare(&format!("{kind:?}"), &leaves, &|leaves, fused| {
+            let (x, params, state) = (leaves[0].clone().reshape([4, 2, 3]), leaves[1].clone(), leaves[2].clone());
+            let (y, last) = net.forward_with_state(x.clone(), params.clone(), &resets, state.clone());
+            if fused {
+                return y;
+            }
+            let (y, state) = composed::recurrent(&net.spec, x, params, &resets, state);
+            assert_close("final state", &values(&state), &last);
+            y
+        });
+    }
+}
+
+#[test]
+fn losses_and_sampling() {
+    let leaves = || vec![leaf(&normal(12, 1), [3, 4]).require_grad(), leaf(&normal(12, 2), [3, 4]).require_grad()];
+    compare("loss", &leaves, &|leaves, fused| {
+        let product = |[a, b]: [&[f32]; 2]| {
+            let value = a.iter().zip(b).map(|(a, b)| a * a * b).sum();
+            let da = a.iter().zip(b).map(|(a, b)| 2.0 * a * b).collect();
+            (value, [da, a.iter().map(|a| a * a).collect()])
+        };
+        let inputs = [leaves[0].clone(), leaves[1].clone()];
+        if fused { fused_loss(inputs, product) } else { composed::loss(inputs, product) }
+    });
+    for bounds in [LogStdBounds::Clamp(-0.5, 0.5), LogStdBounds::Tanh(-5.0, 2.0)] {
+        let (leaves, eps) = (|| vec![leaf(&normal(12, 1), [3, 4]).require_grad()], normal(6, 2));
+        compare("sampling", &leaves, &|leaves, fused| {
+            let head = leaves[0].clone();
+            if fused { tanh_gaussian(head, &eps, bounds) } else { composed::tanh_gaussian(head, &eps, bounds) }
+        });
+    }
+}
+
+#[test]
+fn leaves_on_the_fused_device_are_the_plain_ones() {
+    let net = network(MlpSpec::new(2, &[3], 1, Activation::Relu), 1, 1);
+    let device = Device::flex().autodiff();
+    assert!(net.params.tracked_on(&device).is_tracked() && !net.params.frozen_on(&device).is_tracked());
+    assert_eq!(*values(&leaf_on(&[1.0, 2.0], [1, 2], &device)), [1.0, 2.0]);
+}
