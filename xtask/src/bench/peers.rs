@@ -36,7 +36,7 @@ pub struct Options {
     #[arg(long, value_delimiter = ',', requires = "peers")]
     only_work: Vec<String>,
     /// How often all take their turn; the best counts
-    #[arg(long, default_value_t = 5, requires = "peers", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 3, requires = "peers", value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
     /// Where to write; needed to write a measurement of some peers or works only
     #[arg(long, requires = "peers", value_name = "FOLDER")]
@@ -107,7 +107,7 @@ fn take_turns(
                 if failed.contains(&name) {
                     continue;
                 }
-                match peer.measure(work.id, threads) {
+                match peer.measure(work, threads) {
                     Ok(found) => figures.add_all(name, found),
                     Err(error) => {
                         eprintln!("  {name} failed: {error:#}");

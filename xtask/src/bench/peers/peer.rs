@@ -3,6 +3,7 @@
 use super::figures::Figure;
 use super::results::Missing;
 use super::venv::Venv;
+use super::works::{OurSide, Work};
 use super::{Options, peer_names};
 use crate::shell::root;
 use anyhow::{Context, Result, bail, ensure};
@@ -10,8 +11,9 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// Timed repetitions within one run of a script.
-const INNER_ROUNDS: &str = "3";
+/// Timed repetitions within one run of a script. Whole runs are long enough to be timed once.
+const UPDATE_ROUNDS: &str = "5";
+const RUN_ROUNDS: &str = "1";
 
 pub struct Peer {
     pub name: &'static str,
@@ -96,10 +98,14 @@ fn install(peer: &'static Peer, python: &str) -> Result<ReadyPeer> {
 }
 
 impl ReadyPeer {
-    pub fn measure(&self, work: &str, threads: usize) -> Result<Vec<Figure>> {
+    pub fn measure(&self, work: &Work, threads: usize) -> Result<Vec<Figure>> {
+        let rounds = match work.ours {
+            OurSide::Update => UPDATE_ROUNDS,
+            OurSide::Run { .. } => RUN_ROUNDS,
+        };
         let mut command = Command::new(self.venv.python());
         command.arg(scripts().join(self.peer.script));
-        command.args(["--work", work, "--threads", &threads.to_string(), "--rounds", INNER_ROUNDS]);
+        command.args(["--work", work.id, "--threads", &threads.to_string(), "--rounds", rounds]);
         command.env("PYTHONDONTWRITEBYTECODE", "1").stdin(Stdio::null());
         let output = command.output().with_context(|| format!("cannot start {}", self.peer.script))?;
         let said = String::from_utf8_lossy(&output.stderr);
