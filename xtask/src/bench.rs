@@ -1,27 +1,32 @@
 //! `cargo xtask bench`: how fast and how large we are, in release builds. Figures of one machine, for one machine.
 
+mod growth;
 mod loops;
 mod machine;
 mod memory;
+mod peers;
 mod startup;
 mod updates;
 
 use crate::binary::Binary;
 use crate::scratch::Scratch;
-use crate::shell::root;
+use crate::shell::{root, run_cargo};
 use anyhow::{Context, Result};
 use clap::Args;
 use serde::Serialize;
 use std::fs;
 
-/// Measures whole training runs, start-up, single updates and memory, and writes `benchmarks/own.json`
+/// Measures whole training runs, start-up, single updates, operations and memory, and writes `benchmarks/own.json`
 ///
-/// Leave the machine alone meanwhile: the figures are only worth something on an idle one.
+/// With `--peers`, measures the same work done by other libraries beside ours instead, and writes `benchmarks/peers.json` and
+/// `benchmarks/peers.md`. Leave the machine alone meanwhile: the figures are only worth something on an idle one.
 #[derive(Args)]
 pub struct Bench {
     /// Only these parts
     #[arg(long, value_enum, value_delimiter = ',')]
     only: Vec<Part>,
+    #[command(flatten)]
+    peers: peers::Options,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -30,6 +35,10 @@ enum Part {
     Startup,
     Updates,
     Memory,
+    /// Single operations, printed only
+    Ops,
+    /// Time against size and the memory of large stores; written to files of its own, and only when asked for
+    Growth,
 }
 
 /// The whole of `benchmarks/own.json`. A part that was not measured is `null`.
@@ -44,6 +53,19 @@ struct Results {
 
 impl Bench {
     pub fn run(self) -> Result<()> {
+        if self.peers.wanted() {
+            return peers::run(&self.peers);
+        }
+        if self.only.contains(&Part::Growth) {
+            growth::measure()?;
+        }
+        if self.only.iter().any(|part| *part != Part::Growth) || self.only.is_empty() {
+            self.run_parts()?;
+        }
+        Ok(())
+    }
+
+    fn run_parts(&self) -> Result<()> {
         let binary = Binary::build()?;
         let scratch = Scratch::new("bench")?;
         let wanted = |part: Part| self.only.is_empty() || self.only.contains(&part);
@@ -56,6 +78,9 @@ impl Bench {
             memory: wanted(Part::Memory).then(|| memory::measure(&binary, scratch.path())).transpose()?,
             machine,
         };
+        if wanted(Part::Ops) {
+            run_cargo(&["bench", "--package", "axiomrl-nn", "--bench", "ops"])?;
+        }
         if !self.only.is_empty() {
             println!("\nnot written: benchmarks/own.json holds whole measurements only");
             return Ok(());

@@ -32,17 +32,7 @@ pub struct TrainSummary {
 impl Binary {
     /// Builds it and takes a copy: whoever builds again meanwhile must not change what is being measured.
     pub fn build() -> Result<Self> {
-        let args = ["build", "--release", "--package", "axiomrl-cli", "--message-format", "json-render-diagnostics"];
-        eprintln!("$ cargo build --release --package axiomrl-cli");
-        let output = cargo(&args).stderr(Stdio::inherit()).output().context("cannot start cargo")?;
-        succeeded("cargo build --release --package axiomrl-cli", output.status)?;
-        // Only cargo knows where the target folder is.
-        let built = String::from_utf8_lossy(&output.stdout)
-            .lines()
-            .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-            .filter(|message| message["target"]["name"] == "axiomrl")
-            .find_map(|message| message["executable"].as_str().map(PathBuf::from));
-        let built = built.context("cargo built no `axiomrl`; is crates/axiomrl-cli in order?")?;
+        let built = build_executable(&["--package", "axiomrl-cli"], "axiomrl")?;
         let folder = Scratch::on_disk("binary")?;
         let path = folder.path().join(built.file_name().unwrap_or_default());
         fs::copy(&built, &path).with_context(|| format!("cannot copy {}", built.display()))?;
@@ -71,4 +61,20 @@ impl Binary {
         let all: Vec<String> = ["train".to_owned()].into_iter().chain(args.iter().cloned()).chain(fixed).collect();
         serde_json::from_value(self.json(&all)?).context("`train --json` lacks a field that is needed here")
     }
+}
+
+/// Builds with `cargo build --release <args>` and finds the program called `name`.
+pub fn build_executable(args: &[&str], name: &str) -> Result<PathBuf> {
+    let shown = format!("cargo build --release {}", args.join(" "));
+    eprintln!("$ {shown}");
+    let all = [&["build", "--release", "--message-format", "json-render-diagnostics"], args].concat();
+    let output = cargo(&all).stderr(Stdio::inherit()).output().context("cannot start cargo")?;
+    succeeded(&shown, output.status)?;
+    // Only cargo knows where the target folder is.
+    let built = String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .filter(|message| message["target"]["name"] == name)
+        .find_map(|message| message["executable"].as_str().map(PathBuf::from));
+    built.with_context(|| format!("`{shown}` built no `{name}`"))
 }

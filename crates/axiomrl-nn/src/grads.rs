@@ -1,6 +1,6 @@
 //! Running the backward pass and getting flat gradients out.
 
-use crate::tensors::Values;
+use crate::tensors::{Values, into_values};
 use burn::tensor::{Gradients, Tensor};
 use std::ops::Deref;
 

@@ -18,32 +18,51 @@ pub struct Speed {
 }
 
 /// A run file, complete but for the run's length and the quiet settings below.
-struct Work {
-    name: &'static str,
-    steps: u64,
+pub struct Work {
+    /// What the peers call it.
+    pub id: &'static str,
+    pub name: &'static str,
+    pub steps: u64,
     settings: &'static str,
 }
 
 /// Training and nothing else: one short evaluation and one checkpoint at the end, which every run has.
 const QUIET: &str = "eval_interval: 0\ncheckpoint_interval: 0\neval_episodes: 1\nlog_interval: 10000\nseed: 1\n";
 
-const WORKS: &[Work] = &[
+pub const WORKS: &[Work] = &[
     Work {
+        id: "ppo_cartpole",
         name: "PPO CartPole, 1 env, 2048 steps, 10 epochs, batch 64, 64x64",
         steps: 204_800,
         settings: "algo: ppo\nenv_id: CartPole-v1\nalgo_kwargs: { num_steps: 2048, update_epochs: 10, \
                    minibatch_size: 64, hidden_sizes: [64, 64] }\n",
     },
     Work {
+        id: "dqn_cartpole",
         name: "DQN CartPole, 1 update per step, batch 64, 64x64",
         steps: 50_000,
         settings: "algo: dqn\nenv_id: CartPole-v1\nalgo_kwargs: { train_frequency: 1, gradient_steps: 1, \
                    batch_size: 64, hidden_sizes: [64, 64], learning_starts: 100 }\n",
     },
     Work {
+        id: "sac_pendulum",
         name: "SAC Pendulum, 1 update per step, batch 256, 256x256",
         steps: 3000,
         settings: "algo: sac\nenv_id: Pendulum-v1\nalgo_kwargs: { batch_size: 256, hidden_sizes: [256, 256], \
+                   learning_starts: 100, buffer_capacity: 10000 }\n",
+    },
+    Work {
+        id: "ppo_cartpole_64",
+        name: "PPO CartPole, 64 envs, 32 steps, 4 epochs, batch 512, 64x64",
+        steps: 614_400,
+        settings: "algo: ppo\nenv_id: CartPole-v1\nnum_envs: 64\nalgo_kwargs: { num_steps: 32, update_epochs: 4, \
+                   minibatch_size: 512, hidden_sizes: [64, 64] }\n",
+    },
+    Work {
+        id: "sac_pendulum_64",
+        name: "SAC Pendulum, 1 update per step, batch 256, 64x64",
+        steps: 6000,
+        settings: "algo: sac\nenv_id: Pendulum-v1\nalgo_kwargs: { batch_size: 256, hidden_sizes: [64, 64], \
                    learning_starts: 100, buffer_capacity: 10000 }\n",
     },
 ];
@@ -62,8 +81,17 @@ pub fn measure(binary: &Binary, folder: &Path) -> Result<Vec<Speed>> {
 }
 
 fn best_of_rounds(binary: &Binary, folder: &Path, work: &Work, threads: usize) -> Result<f64> {
+    let mut best = 0.0f64;
+    for _ in 0..ROUNDS {
+        best = best.max(run(binary, folder, work, work.steps, threads)?);
+    }
+    Ok(best.round())
+}
+
+/// Trains once and returns the steps per second the run itself reports.
+pub fn run(binary: &Binary, folder: &Path, work: &Work, steps: u64, threads: usize) -> Result<f64> {
     let file = folder.join("run.yaml");
-    let text = format!("{}{QUIET}total_timesteps: {}\n", work.settings, work.steps);
+    let text = format!("{}{QUIET}total_timesteps: {steps}\n", work.settings);
     fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
     let run_dir = folder.join("run");
     let args = [
@@ -73,10 +101,7 @@ fn best_of_rounds(binary: &Binary, folder: &Path, work: &Work, threads: usize) -
         "--run-dir".into(),
         run_dir.display().to_string(),
     ];
-    let mut best = 0.0f64;
-    for _ in 0..ROUNDS {
-        best = best.max(binary.train(&args)?.steps_per_second);
-        fs::remove_dir_all(&run_dir).with_context(|| format!("cannot remove {}", run_dir.display()))?;
-    }
-    Ok(best.round())
+    let summary = binary.train(&args)?;
+    fs::remove_dir_all(&run_dir).with_context(|| format!("cannot remove {}", run_dir.display()))?;
+    Ok(summary.steps_per_second)
 }

@@ -1,11 +1,12 @@
 //! Every operation on Burn's NdArray device, which has no fused ones, against the fused ones.
 
-#[path = "shared/every_operation.rs"]
+#[path = "../../axiomrl-nn/tests/shared/every_operation.rs"]
 mod every_operation;
 
 use axiomrl_nn::Device;
 
 #[test]
+#[expect(deprecated, reason = "it is the one other device that every machine has")]
 fn another_device_gives_the_same_values_and_gradients() {
     let (fused, other) = (every_operation::run(&Device::flex()), every_operation::run(&Device::ndarray()));
     assert_eq!(fused.len(), other.len());

@@ -1,0 +1,67 @@
+"""What every peer script shares: its arguments, the number of threads, timing, and one JSON line per figure.
+
+Import this before any numerical library: most of them read the number of threads once, when they are loaded.
+"""
+
+import argparse
+import json
+import os
+import time
+
+
+def arguments(works):
+    """Reads `--work`, `--threads` and `--rounds`, and limits the threads of this process."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--work", default=",".join(works), help="names, separated by commas")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=5, help="timed repetitions; the best one counts")
+    options = parser.parse_args()
+    options.work = options.work.split(",")
+    unknown = set(options.work) - set(works)
+    if unknown:
+        parser.error(f"unknown work {sorted(unknown)}; this peer has {sorted(works)}")
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS"):
+        os.environ[name] = str(options.threads)
+    return options
+
+
+def pin(threads):
+    """Leaves this process as many cores as it may have threads: XLA knows no other limit."""
+    if hasattr(os, "sched_setaffinity"):
+        cores = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, cores[:threads])
+
+
+def best_microseconds(call, rounds, finish=lambda: None, slice_seconds=0.2):
+    """Best time of one call. A round repeats it for about `slice_seconds`; `finish` waits for what is still under way."""
+    for _ in range(20):
+        call()
+    finish()
+    begun = time.perf_counter()
+    for _ in range(10):
+        call()
+    finish()
+    calls = max(3, int(slice_seconds / max((time.perf_counter() - begun) / 10, 1e-7)))
+    best = float("inf")
+    for _ in range(rounds):
+        begun = time.perf_counter()
+        for _ in range(calls):
+            call()
+        finish()
+        best = min(best, (time.perf_counter() - begun) / calls)
+    return best * 1e6
+
+
+def best_steps_per_second(run, steps, rounds):
+    """`run(steps)` trains for that many environment steps."""
+    best = 0.0
+    for _ in range(rounds):
+        begun = time.perf_counter()
+        run(steps)
+        best = max(best, steps / (time.perf_counter() - begun))
+    return best
+
+
+def emit(work, variant, threads, value, unit):
+    line = {"work": work, "variant": variant, "threads": threads, "value": round(value, 3), "unit": unit}
+    print(json.dumps(line), flush=True)

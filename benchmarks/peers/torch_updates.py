@@ -1,0 +1,152 @@
+"""The three updates in PyTorch; `variant` is "default", "tuned" or "compiled"."""
+
+import copy
+import itertools
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+
+def mlp(inputs, hidden, outputs, activation):
+    return nn.Sequential(
+        nn.Linear(inputs, hidden), activation(), nn.Linear(hidden, hidden), activation(), nn.Linear(hidden, outputs)
+    )
+
+
+def optimizer(parameters, rate, tuned, eps=1e-8):
+    return torch.optim.Adam(parameters, lr=rate, eps=eps, **({"fused": True} if tuned else {}))
+
+
+def prepared(function, variant):
+    return torch.compile(function) if variant == "compiled" else function
+
+
+def dqn(variant, rows=64):
+    tuned = variant != "default"
+    online = mlp(4, 64, 2, nn.ReLU)
+    target = copy.deepcopy(online)
+    adam = optimizer(online.parameters(), 1e-4, tuned)
+    parameters = list(online.parameters())
+    obs, next_obs, reward = torch.randn(rows, 4), torch.randn(rows, 4), torch.randn(rows)
+    action, goes_on = torch.randint(2, (rows, 1)), torch.ones(rows)
+
+    def loss_of():
+        with torch.no_grad():
+            goal = reward + 0.99 * goes_on * target(next_obs).max(dim=1).values
+        return F.smooth_l1_loss(online(obs).gather(1, action).squeeze(1), goal)
+
+    loss_of = prepared(loss_of, variant)
+
+    def update():
+        loss = loss_of()
+        adam.zero_grad(set_to_none=True)
+        loss.backward()
+        nn.utils.clip_grad_norm_(parameters, 10.0, foreach=True if tuned else None)
+        adam.step()
+
+    return update
+
+
+def ppo(variant, rows=64):
+    tuned = variant != "default"
+    policy, value = mlp(4, 64, 2, nn.Tanh), mlp(4, 64, 1, nn.Tanh)
+    parameters = list(itertools.chain(policy.parameters(), value.parameters()))
+    adam = optimizer(parameters, 3e-5, tuned, eps=1e-5)
+    obs, advantage, returns = torch.randn(rows, 4), torch.randn(rows), torch.randn(rows)
+    action, old_log_prob = torch.randint(2, (rows,)), torch.full((rows,), -0.7)
+
+    def log_prob_entropy(logits):
+        if not tuned:
+            distribution = torch.distributions.Categorical(logits=logits)
+            return distribution.log_prob(action), distribution.entropy()
+        logs = F.log_softmax(logits, dim=1)
+        return logs.gather(1, action[:, None]).squeeze(1), -(logs.exp() * logs).sum(dim=1)
+
+    def loss_of():
+        log_prob, entropy = log_prob_entropy(policy(obs))
+        standard = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
+        ratio = (log_prob - old_log_prob).exp()
+        gain = torch.min(ratio * standard, ratio.clamp(0.8, 1.2) * standard).mean()
+        return -gain + 0.5 * 0.5 * F.mse_loss(value(obs).squeeze(1), returns) - 0.01 * entropy.mean()
+
+    loss_of = prepared(loss_of, variant)
+
+    def update():
+        loss = loss_of()
+        adam.zero_grad(set_to_none=True)
+        loss.backward()
+        nn.utils.clip_grad_norm_(parameters, 0.5, foreach=True if tuned else None)
+        adam.step()
+
+    return update
+
+
+def squashed(head):
+    """An action of the tanh-Gaussian policy and its log-density."""
+    mean, log_std = head.chunk(2, dim=1)
+    log_std = log_std.clamp(-20, 2)
+    noise = torch.randn_like(mean)
+    before = mean + log_std.exp() * noise
+    density = -0.5 * noise.square() - log_std - 0.9189385
+    # ln(1 - tanh(x)^2), written so that it does not overflow
+    correction = 2.0 * (0.6931472 - before - F.softplus(-2.0 * before))
+    return before.tanh(), (density - correction).sum(dim=1)
+
+
+def sac(variant, rows=256, obs_width=17, d=6):
+    tuned = variant != "default"
+    actor = mlp(obs_width, 256, 2 * d, nn.ReLU)
+    critics = nn.ModuleList(mlp(obs_width + d, 256, 1, nn.ReLU) for _ in range(2))
+    targets = copy.deepcopy(critics)
+    log_alpha = torch.zeros(1, requires_grad=True)
+    actor_adam = optimizer(actor.parameters(), 1e-5, tuned)
+    critic_adam = optimizer(critics.parameters(), 1e-5, tuned)
+    alpha_adam = optimizer([log_alpha], 1e-5, tuned)
+    critic_parameters, target_parameters = list(critics.parameters()), list(targets.parameters())
+    obs, next_obs = torch.randn(rows, obs_width), torch.randn(rows, obs_width)
+    action, reward = torch.rand(rows, d) * 2 - 1, torch.randn(rows)
+
+    def critic_loss():
+        with torch.no_grad():
+            next_action, next_log_prob = squashed(actor(next_obs))
+            joint = torch.cat([next_obs, next_action], dim=1)
+            least = torch.min(targets[0](joint), targets[1](joint)).squeeze(1)
+            goal = reward + 0.99 * (least - log_alpha.exp() * next_log_prob)
+        joint = torch.cat([obs, action], dim=1)
+        return 0.5 * sum(F.mse_loss(critic(joint).squeeze(1), goal) for critic in critics)
+
+    def actor_loss():
+        drawn, log_prob = squashed(actor(obs))
+        joint = torch.cat([obs, drawn], dim=1)
+        least = torch.min(critics[0](joint), critics[1](joint)).squeeze(1)
+        return (log_alpha.exp().detach() * log_prob - least).mean(), log_prob.detach()
+
+    critic_loss, actor_loss = prepared(critic_loss, variant), prepared(actor_loss, variant)
+
+    def update():
+        loss = critic_loss()
+        critic_adam.zero_grad(set_to_none=True)
+        loss.backward()
+        critic_adam.step()
+        # Without this the actor's loss also computes gradients of the critics' weights, which nobody reads.
+        if tuned:
+            critics.requires_grad_(False)
+        loss, log_prob = actor_loss()
+        actor_adam.zero_grad(set_to_none=True)
+        loss.backward()
+        actor_adam.step()
+        if tuned:
+            critics.requires_grad_(True)
+        loss = -(log_alpha * (log_prob - d)).mean()
+        alpha_adam.zero_grad(set_to_none=True)
+        loss.backward()
+        alpha_adam.step()
+        with torch.no_grad():
+            if tuned:
+                torch._foreach_lerp_(target_parameters, critic_parameters, 0.005)
+            else:
+                for slow, fast in zip(target_parameters, critic_parameters):
+                    slow.mul_(0.995).add_(fast, alpha=0.005)
+
+    return update

@@ -1,0 +1,140 @@
+//! `cargo xtask bench --peers`: the same work done by other libraries and by us, in turns, on one machine.
+
+mod figures;
+mod ours;
+mod peer;
+mod report;
+mod results;
+mod rows;
+mod venv;
+mod works;
+
+use super::machine::Machine;
+use crate::shell::root;
+use anyhow::{Context, Result};
+use clap::Args;
+use figures::Figures;
+use ours::Ours;
+use peer::{PEERS, ReadyPeer};
+use results::{Missing, Results};
+use std::fs;
+use std::path::PathBuf;
+use works::WORKS;
+
+/// Both sides may use as many cores as this.
+const THREADS: [usize; 2] = [1, 2];
+
+#[derive(Args)]
+pub struct Options {
+    /// Measure other libraries beside ours
+    #[arg(long)]
+    peers: bool,
+    /// Only these peers
+    #[arg(long, value_delimiter = ',', requires = "peers")]
+    only_peer: Vec<String>,
+    /// Only these works, by the names in `benchmarks/peers.json`
+    #[arg(long, value_delimiter = ',', requires = "peers")]
+    only_work: Vec<String>,
+    /// How often all take their turn; the best counts
+    #[arg(long, default_value_t = 3, requires = "peers", value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+    /// Where to write; needed to write a measurement of some peers or works only
+    #[arg(long, requires = "peers", value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// The Python that makes the virtual environments
+    #[arg(long, default_value = "python3", requires = "peers")]
+    python: String,
+    /// Remove the virtual environments afterwards; they are kept under `target/` otherwise, for the next time
+    #[arg(long, requires = "peers")]
+    discard_venvs: bool,
+}
+
+impl Options {
+    pub fn wanted(&self) -> bool {
+        self.peers
+    }
+
+    fn is_whole(&self) -> bool {
+        self.only_peer.is_empty() && self.only_work.is_empty()
+    }
+}
+
+pub fn run(options: &Options) -> Result<()> {
+    works::check_names(&options.only_work)?;
+    peer::check_names(&options.only_peer)?;
+    let machine = Machine::find();
+    println!("{machine}\n");
+    let mut missing = Vec::new();
+    let peers = peer::prepare(options, &mut missing)?;
+    let ours = Ours::build()?;
+    let mut figures = Figures::default();
+    for threads in THREADS {
+        figures.add_all("ours", ours.peak(threads, options.rounds)?);
+    }
+    let wanted = |id: &str| options.only_work.is_empty() || options.only_work.iter().any(|only| only == id);
+    for work in WORKS.iter().filter(|work| wanted(work.id)) {
+        take_turns(work, &ours, &peers, options.rounds, &mut figures, &mut missing)?;
+    }
+    let versions = peers.iter().flat_map(|peer| peer.versions.clone()).collect();
+    let results = Results::new(machine, &figures, versions, missing, options.rounds);
+    print!("{}", report::terminal(&results));
+    if options.discard_venvs {
+        peers.iter().for_each(ReadyPeer::discard);
+    }
+    if !options.is_whole() && options.out.is_none() {
+        println!("\nnot written: benchmarks/peers.json holds whole measurements only (--out writes elsewhere)");
+        return Ok(());
+    }
+    write(&options.out.clone().unwrap_or_else(|| root().join("benchmarks")), &results)
+}
+
+/// All sides in turns, so that a slow minute of the machine hits all of them.
+fn take_turns(
+    work: &works::Work,
+    ours: &Ours,
+    peers: &[ReadyPeer],
+    rounds: u32,
+    figures: &mut Figures,
+    missing: &mut Vec<Missing>,
+) -> Result<()> {
+    let mut failed: Vec<&str> = Vec::new();
+    for round in 1..=rounds {
+        eprintln!("{}, round {round} of {rounds}", work.title);
+        for threads in THREADS {
+            figures.add_all("ours", ours.measure(work, threads)?);
+            for peer in peers.iter().filter(|peer| peer.peer.works.contains(&work.id)) {
+                let name = peer.peer.name;
+                if failed.contains(&name) {
+                    continue;
+                }
+                match peer.measure(work, threads) {
+                    Ok(found) => figures.add_all(name, found),
+                    Err(error) => {
+                        eprintln!("  {name} failed: {error:#}");
+                        failed.push(name);
+                        missing.push(Missing::new(name, work.id, &error));
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn write(folder: &std::path::Path, results: &Results) -> Result<()> {
+    fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    let files = [
+        (folder.join("peers.json"), serde_json::to_string_pretty(results)? + "\n"),
+        (folder.join("peers.md"), report::markdown(results)),
+    ];
+    for (path, text) in files {
+        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        println!("written: {}", path.display());
+    }
+    Ok(())
+}
+
+/// The peers there are, for messages.
+fn peer_names() -> String {
+    PEERS.iter().map(|peer| peer.name).collect::<Vec<_>>().join(", ")
+}
