@@ -1,7 +1,7 @@
 //! Fills a large replay store, samples from it, and tells the most memory the process held:
 //! `cargo run --release -p axiomrl-core --example store_memory -- vectors|frames`. Linux only: the kernel keeps the peak.
 
-use axiomrl_core::{Batch, Replay, ReplaySpec, stream};
+use axiomrl_core::{Batch, FrameSpec, Replay, ReplaySpec, stream};
 use axiomrl_envs::{DType, ObsRef};
 use serde_json::json;
 use std::process::ExitCode;
@@ -27,12 +27,13 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn spec(capacity: usize, obs_width: usize, obs_dtype: DType) -> ReplaySpec {
+fn spec(capacity: usize, obs_width: usize, obs_dtype: DType, frames: FrameSpec) -> ReplaySpec {
     ReplaySpec {
         capacity,
         lanes: 1,
         obs_width,
         obs_dtype,
+        frames,
         action_width: 1,
         mask_width: 0,
         n_step: 1,
@@ -43,7 +44,7 @@ fn spec(capacity: usize, obs_width: usize, obs_dtype: DType) -> ReplaySpec {
 
 fn vectors() -> String {
     let (capacity, width) = (1_000_000, 17);
-    let mut replay = Replay::new(spec(capacity, width, DType::F32));
+    let mut replay = Replay::new(spec(capacity, width, DType::F32, FrameSpec::SINGLE));
     let obs = |i: usize| (0..width).map(|j| (i + j) as f32).collect::<Vec<f32>>();
     replay.begin(0, ObsRef::F32(&obs(0)), &[]);
     for i in 0..capacity {
@@ -54,11 +55,11 @@ fn vectors() -> String {
     format!("{} transitions of {width} floats", replay.len())
 }
 
-/// Stacked frames as an image environment hands them out: each observation repeats three frames of the one before. The store
-/// sees whole observations, so what it saves by keeping each frame once shows here.
+/// Stacked frames as an image environment hands them out: each observation repeats three frames of the one before, and the
+/// store keeps each frame once.
 fn frames() -> String {
     let capacity = 100_000;
-    let mut replay = Replay::new(spec(capacity, FRAME * STACK, DType::U8));
+    let mut replay = Replay::new(spec(capacity, FRAME * STACK, DType::U8, FrameSpec { count: STACK, chunk: 1 }));
     // Pages that were never written would not count.
     let mut stack: Vec<u8> = (0..FRAME * STACK).map(|i| (i % 251) as u8 + 1).collect();
     replay.begin(0, ObsRef::U8(&stack), &[]);
@@ -68,8 +69,12 @@ fn frames() -> String {
             pixel.rotate_left(1);
             pixel[STACK - 1] = ((at * 7 + i * 13) % 255) as u8 + 1;
         }
-        let ended = i % EPISODE == EPISODE - 1;
-        replay.push(0, &[0.0], 1.0, ended, false, ObsRef::U8(&stack), &[], ObsRef::U8(&stack), &[]);
+        let (last, ended) = (stack.clone(), i % EPISODE == EPISODE - 1);
+        if ended {
+            // A new episode shows its first frame as often as there is room.
+            stack.chunks_exact_mut(STACK).for_each(|pixel| pixel.fill(pixel[STACK - 1]));
+        }
+        replay.push(0, &[0.0], 1.0, ended, false, ObsRef::U8(&stack), &[], ObsRef::U8(&last), &[]);
     }
     sample(&replay);
     format!("{} transitions of 84x84x4 bytes", replay.len())
