@@ -1,10 +1,11 @@
 //! The program under test: the release build of `axiomrl`, run as a user would run it.
 
 use crate::scratch::Scratch;
-use crate::shell::{cargo, succeeded};
+use crate::shell::{cargo, root, succeeded};
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use serde_json::Value;
+use std::env;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::PathBuf;
@@ -65,10 +66,24 @@ impl Binary {
 
 /// Builds with `cargo build --release <args>` and finds the program called `name`.
 pub fn build_executable(args: &[&str], name: &str) -> Result<PathBuf> {
+    build(args, name, |_| {})
+}
+
+/// The same for this very processor, in a target folder of its own: everything below it is built again.
+pub fn build_native_executable(args: &[&str], name: &str) -> Result<PathBuf> {
+    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from).join("native");
+    build(args, name, |command| {
+        command.env("RUSTFLAGS", "-C target-cpu=native").env("CARGO_TARGET_DIR", &target);
+    })
+}
+
+fn build(args: &[&str], name: &str, prepare: impl FnOnce(&mut Command)) -> Result<PathBuf> {
     let shown = format!("cargo build --release {}", args.join(" "));
     eprintln!("$ {shown}");
     let all = [&["build", "--release", "--message-format", "json-render-diagnostics"], args].concat();
-    let output = cargo(&all).stderr(Stdio::inherit()).output().context("cannot start cargo")?;
+    let mut command = cargo(&all);
+    prepare(&mut command);
+    let output = command.stderr(Stdio::inherit()).output().context("cannot start cargo")?;
     succeeded(&shown, output.status)?;
     // Only cargo knows where the target folder is.
     let built = String::from_utf8_lossy(&output.stdout)

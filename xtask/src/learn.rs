@@ -24,9 +24,9 @@ const EPISODES: usize = 20;
 /// Ends with exit code 1 if a mark is missed or a control, which must fail, meets its mark.
 #[derive(Args)]
 pub struct Learn {
-    /// Only this algorithm or config, e.g. dqn or dqn/cartpole
-    #[arg(long, value_name = "ALGO[/ENV]")]
-    only: Option<String>,
+    /// Only these algorithms or configs, e.g. dqn,ppo/cartpole
+    #[arg(long, value_name = "ALGO[/ENV]", value_delimiter = ',')]
+    only: Vec<String>,
     /// Every row is trained once per seed
     #[arg(long, value_delimiter = ',', default_value = "1,2,3")]
     seeds: Vec<u64>,
@@ -60,7 +60,8 @@ impl Learn {
 
     fn jobs(&self) -> Result<Vec<Job>> {
         let seeds = if self.fast { &self.seeds[..1] } else { &self.seeds[..] };
-        let wanted = |row: &&Row| (row.fast || !self.fast) && self.only.as_deref().is_none_or(|only| row.matches(only));
+        let named = |row: &Row| self.only.is_empty() || self.only.iter().any(|only| row.matches(only));
+        let wanted = |row: &&Row| (row.fast || !self.fast) && named(row);
         let rows: Vec<&'static Row> = MATRIX.iter().filter(wanted).collect();
         if rows.is_empty() {
             let known: Vec<&str> = MATRIX.iter().filter(|row| row.control.is_none()).map(|row| row.config).collect();

@@ -1,7 +1,7 @@
 //! Saving and loading, written once for both directions.
 
 use axiomrl_core::{Metrics, Rng, Snapshot, TensorData, load_rng, save_rng};
-use axiomrl_nn::{ConvNet, Mlp, NnError, Optimizer, Params};
+use axiomrl_nn::{ConvNet, Mlp, NnError, Optimizer, Params, Recurrent, ResidualNet};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -21,38 +21,49 @@ pub enum StateIo<'a> {
     LoadModel(&'a Snapshot),
 }
 
-fn misfit(name: &str, error: &NnError) -> StateError {
-    StateError::Misfit { name: name.to_owned(), problem: error.to_string() }
+/// A network that hands out its tensors by name and takes them back.
+pub trait NamedTensors {
+    fn give(&self, prefix: &str, put: &mut dyn FnMut(String, Vec<usize>, Vec<f32>));
+    fn take(
+        &mut self,
+        prefix: &str,
+        get: &mut dyn FnMut(&str) -> Option<(Vec<usize>, Vec<f32>)>,
+    ) -> Result<(), NnError>;
 }
+
+macro_rules! named_tensors {
+    ($($network:ty),*) => {$(
+        impl NamedTensors for $network {
+            fn give(&self, prefix: &str, put: &mut dyn FnMut(String, Vec<usize>, Vec<f32>)) {
+                self.export(prefix, put);
+            }
+
+            fn take(
+                &mut self,
+                prefix: &str,
+                get: &mut dyn FnMut(&str) -> Option<(Vec<usize>, Vec<f32>)>,
+            ) -> Result<(), NnError> {
+                self.import(prefix, get)
+            }
+        }
+    )*};
+}
+
+named_tensors!(Mlp, ConvNet, ResidualNet, Recurrent);
 
 impl StateIo<'_> {
     /// A network, as named tensors in PyTorch's layout.
-    pub fn mlp(&mut self, name: &str, net: &mut Mlp) -> Result<(), StateError> {
+    pub fn network(&mut self, name: &str, net: &mut impl NamedTensors) -> Result<(), StateError> {
         match self {
             StateIo::Save(to) => {
-                net.export(name, &mut |key, shape, values| {
+                net.give(name, &mut |key, shape, values| {
                     to.model.insert(key, TensorData { shape, values });
                 });
                 Ok(())
             }
             StateIo::Load(from) | StateIo::LoadModel(from) => net
-                .import(name, &mut |key| from.model.get(key).map(|t| (t.shape.clone(), t.values.clone())))
-                .map_err(|e| misfit(name, &e)),
-        }
-    }
-
-    /// As [`mlp`](Self::mlp), for convolutions.
-    pub fn conv(&mut self, name: &str, net: &mut ConvNet) -> Result<(), StateError> {
-        match self {
-            StateIo::Save(to) => {
-                net.export(name, &mut |key, shape, values| {
-                    to.model.insert(key, TensorData { shape, values });
-                });
-                Ok(())
-            }
-            StateIo::Load(from) | StateIo::LoadModel(from) => net
-                .import(name, &mut |key| from.model.get(key).map(|t| (t.shape.clone(), t.values.clone())))
-                .map_err(|e| misfit(name, &e)),
+                .take(name, &mut |key| from.model.get(key).map(|t| (t.shape.clone(), t.values.clone())))
+                .map_err(|e| StateError::Misfit { name: name.to_owned(), problem: e.to_string() }),
         }
     }
 

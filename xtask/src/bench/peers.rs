@@ -24,6 +24,9 @@ use works::WORKS;
 /// Both sides may use as many cores as this.
 const THREADS: [usize; 2] = [1, 2];
 
+/// Our own code, built for the machine at hand: a peer like the others.
+const NATIVE: &str = "ours, native";
+
 #[derive(Args)]
 pub struct Options {
     /// Measure other libraries beside ours
@@ -44,6 +47,9 @@ pub struct Options {
     /// The Python that makes the virtual environments
     #[arg(long, default_value = "python3", requires = "peers")]
     python: String,
+    /// Also build ours for this very processor (`target-cpu=native`), to see what the portable build loses: nothing that counts
+    #[arg(long, requires = "peers")]
+    native: bool,
     /// Remove the virtual environments afterwards; they are kept under `target/` otherwise, for the next time
     #[arg(long, requires = "peers")]
     discard_venvs: bool,
@@ -66,7 +72,7 @@ pub fn run(options: &Options) -> Result<()> {
     println!("{machine}\n");
     let mut missing = Vec::new();
     let peers = peer::prepare(options, &mut missing)?;
-    let ours = Ours::build()?;
+    let ours = Ours::build(options.native)?;
     let mut figures = Figures::default();
     for threads in THREADS {
         figures.add_all("ours", ours.peak(threads, options.rounds)?);
@@ -102,6 +108,7 @@ fn take_turns(
         eprintln!("{}, round {round} of {rounds}", work.title);
         for threads in THREADS {
             figures.add_all("ours", ours.measure(work, threads)?);
+            figures.add_all(NATIVE, ours.measure_native(work, threads)?);
             for peer in peers.iter().filter(|peer| peer.peer.works.contains(&work.id)) {
                 let name = peer.peer.name;
                 if failed.contains(&name) {

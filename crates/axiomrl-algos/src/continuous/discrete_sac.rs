@@ -385,9 +385,9 @@ impl ReplayLearner for DiscreteSacLearner {
     }
 
     fn exchange(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        io.mlp("actor", &mut self.actor)?;
-        io.mlp("critic", &mut self.critic)?;
-        io.mlp("critic_target", &mut self.critic_target)?;
+        io.network("actor", &mut self.actor)?;
+        io.network("critic", &mut self.critic)?;
+        io.network("critic_target", &mut self.critic_target)?;
         io.optimizer("actor", &mut self.actor_optimizer)?;
         io.optimizer("critic", &mut self.critic_optimizer)?;
         self.temperature.exchange(io)

@@ -463,10 +463,10 @@ impl ReplayLearner for MpoLearner {
     }
 
     fn exchange(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        io.mlp("actor", &mut self.actor)?;
-        io.mlp("actor_target", &mut self.actor_target)?;
-        io.mlp("critic", &mut self.critic)?;
-        io.mlp("critic_target", &mut self.critic_target)?;
+        io.network("actor", &mut self.actor)?;
+        io.network("actor_target", &mut self.actor_target)?;
+        io.network("critic", &mut self.critic)?;
+        io.network("critic_target", &mut self.critic_target)?;
         io.params("duals", &mut self.duals)?;
         io.optimizer("actor", &mut self.actor_optimizer)?;
         io.optimizer("critic", &mut self.critic_optimizer)?;

@@ -307,8 +307,8 @@ impl ReplayLearner for NafLearner {
     }
 
     fn exchange(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        io.mlp("q", &mut self.online)?;
-        io.mlp("q_target", &mut self.target)?;
+        io.network("q", &mut self.online)?;
+        io.network("q_target", &mut self.target)?;
         io.optimizer("q", &mut self.optimizer)?;
         self.noise.exchange(io)
     }

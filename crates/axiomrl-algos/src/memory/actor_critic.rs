@@ -74,8 +74,8 @@ impl ActorCritic {
         if let Some(torso) = &mut self.value_torso {
             torso.exchange("value", io)?;
         }
-        io.mlp("policy.head", &mut self.policy)?;
-        io.mlp("value.head", &mut self.value)
+        io.network("policy.head", &mut self.policy)?;
+        io.network("value.head", &mut self.value)
     }
 }
 

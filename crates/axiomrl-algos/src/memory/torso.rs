@@ -3,7 +3,6 @@
 use crate::parts::checks::BuildError;
 use crate::parts::sight::{Sight, Vision};
 use crate::state::{StateError, StateIo};
-use axiomrl_core::TensorData;
 use axiomrl_envs::{ObsRef, Space};
 use axiomrl_nn::{Activation, CellKind, Init, Mlp, MlpSpec, Params, Recurrent, RecurrentSpec, Tensor, leaf};
 use rand_chacha::ChaCha8Rng;
@@ -117,20 +116,8 @@ impl Torso {
     pub fn exchange(&mut self, name: &str, io: &mut StateIo<'_>) -> Result<(), StateError> {
         self.sight.exchange(name, io)?;
         if let Some(encoder) = &mut self.encoder {
-            io.mlp(&format!("{name}.encoder"), encoder)?;
+            io.network(&format!("{name}.encoder"), encoder)?;
         }
-        let name = format!("{name}.recurrent");
-        match io {
-            StateIo::Save(to) => {
-                self.core.export(&name, &mut |key, shape, values| {
-                    to.model.insert(key, TensorData { shape, values });
-                });
-                Ok(())
-            }
-            StateIo::Load(from) | StateIo::LoadModel(from) => self
-                .core
-                .import(&name, &mut |key| from.model.get(key).map(|t| (t.shape.clone(), t.values.clone())))
-                .map_err(|e| StateError::Misfit { name, problem: e.to_string() }),
-        }
+        io.network(&format!("{name}.recurrent"), &mut self.core)
     }
 }

@@ -4,7 +4,7 @@ use crate::parts::checks::BuildError;
 use crate::parts::encode::Encoder;
 use crate::state::{StateError, StateIo};
 use axiomrl_envs::{ObsRef, Space};
-use axiomrl_nn::{ConvNet, ConvSpec, Init, Params, Tensor, leaf};
+use axiomrl_nn::{ConvNet, ConvSpec, Init, NnError, Params, ResidualNet, ResidualSpec, Tensor, leaf};
 use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,21 +25,82 @@ pub enum Vision {
     Nature,
     /// Four 3x3 convolutions of 32 channels, as in DrQ.
     Drq,
+    /// The residual network of IMPALA, 256 features: slower, and stronger on varied images.
+    Impala,
 }
 
 /// From here on there is enough of an image for Nature's large strides.
 const LARGE_IMAGE: usize = 64;
 
+/// Features of the residual network, as in its paper.
+const IMPALA_FEATURES: usize = 256;
+
 impl Vision {
-    /// The convolutions for images of this shape, if any.
-    fn spec(self, image: [usize; 3]) -> Option<ConvSpec> {
+    /// The network for images of this shape, if any.
+    fn network(self, image: [usize; 3], init: &Init, rng: &mut ChaCha8Rng) -> Result<Option<Eye>, NnError> {
         let large = image[0].min(image[1]) >= LARGE_IMAGE;
+        let spec = match self {
+            Self::Flat => return Ok(None),
+            Self::Impala => {
+                let spec = ResidualSpec::impala(image, 1, IMPALA_FEATURES);
+                spec.check()?;
+                return Ok(Some(Eye::Residual(ResidualNet::new(spec, init, rng))));
+            }
+            Self::Auto if large => ConvSpec::nature(image),
+            Self::Auto | Self::Small => ConvSpec::small(image),
+            Self::Nature => ConvSpec::nature(image),
+            Self::Drq => ConvSpec::drq(image),
+        };
+        spec.check()?;
+        Ok(Some(Eye::Plain(ConvNet::new(spec, init, rng))))
+    }
+}
+
+/// What turns an image into features.
+#[derive(Clone)]
+enum Eye {
+    Plain(ConvNet),
+    Residual(ResidualNet),
+}
+
+impl Eye {
+    fn features(&self) -> usize {
         match self {
-            Self::Flat => None,
-            Self::Auto if large => Some(ConvSpec::nature(image)),
-            Self::Auto | Self::Small => Some(ConvSpec::small(image)),
-            Self::Nature => Some(ConvSpec::nature(image)),
-            Self::Drq => Some(ConvSpec::drq(image)),
+            Self::Plain(net) => net.spec.features(),
+            Self::Residual(net) => net.spec.features,
+        }
+    }
+
+    fn params(&self) -> &Params {
+        match self {
+            Self::Plain(net) => &net.params,
+            Self::Residual(net) => &net.params,
+        }
+    }
+
+    fn params_mut(&mut self) -> &mut Params {
+        match self {
+            Self::Plain(net) => &mut net.params,
+            Self::Residual(net) => &mut net.params,
+        }
+    }
+
+    fn infer(&self, obs: ObsRef<'_>, rows: usize, out: &mut Vec<f32>) {
+        match (self, obs) {
+            (Self::Plain(net), ObsRef::U8(bytes)) => net.infer_u8(bytes, rows, out),
+            (Self::Plain(net), ObsRef::F32(numbers)) => net.infer(numbers, rows, out),
+            (Self::Residual(net), ObsRef::U8(bytes)) => net.infer_u8(bytes, rows, out),
+            (Self::Residual(net), ObsRef::F32(numbers)) => net.infer(numbers, rows, out),
+        }
+    }
+
+    fn forward(&self, obs: ObsRef<'_>, rows: usize, params: Tensor<2>) -> Tensor<2> {
+        let images = |numbers: &[f32]| leaf(numbers, [rows, numbers.len() / rows]);
+        match (self, obs) {
+            (Self::Plain(net), ObsRef::U8(bytes)) => net.forward_u8(bytes, rows, params),
+            (Self::Plain(net), ObsRef::F32(numbers)) => net.forward(images(numbers), params),
+            (Self::Residual(net), ObsRef::U8(bytes)) => net.forward_u8(bytes, rows, params),
+            (Self::Residual(net), ObsRef::F32(numbers)) => net.forward(images(numbers), params),
         }
     }
 }
@@ -48,55 +109,52 @@ impl Vision {
 #[derive(Clone)]
 pub struct Sight {
     encoder: Encoder,
-    convolutions: Option<ConvNet>,
+    eye: Option<Eye>,
 }
 
 impl Sight {
     pub fn new(space: &Space, vision: Vision, init: &Init, rng: &mut ChaCha8Rng) -> Result<Self, BuildError> {
-        let encoder = Encoder::new(space);
-        let Some(spec) = space.image_shape().and_then(|image| vision.spec(image)) else {
-            return Ok(Self { encoder, convolutions: None });
-        };
         let too_small = |e| BuildError::Setting(format!("`vision` does not fit the image: {e}; try `vision: small`"));
-        spec.check().map_err(too_small)?;
-        Ok(Self { encoder, convolutions: Some(ConvNet::new(spec, init, rng)) })
+        let eye = match space.image_shape() {
+            Some(image) => vision.network(image, init, rng).map_err(too_small)?,
+            None => None,
+        };
+        Ok(Self { encoder: Encoder::new(space), eye })
     }
 
     /// Numbers per observation that the rest of the network sees.
     pub fn width(&self) -> usize {
-        self.convolutions.as_ref().map_or(self.encoder.width(), |net| net.spec.features())
+        self.eye.as_ref().map_or(self.encoder.width(), Eye::features)
     }
 
     /// Without a graph.
     pub fn infer<'a>(&self, obs: ObsRef<'a>, rows: usize) -> Cow<'a, [f32]> {
-        let Some(net) = &self.convolutions else { return self.encoder.encode(obs) };
+        let Some(eye) = &self.eye else { return self.encoder.encode(obs) };
         let mut features = Vec::new();
-        match obs {
-            ObsRef::U8(bytes) => net.infer_u8(bytes, rows, &mut features),
-            ObsRef::F32(numbers) => net.infer(numbers, rows, &mut features),
-        }
+        eye.infer(obs, rows, &mut features);
         Cow::Owned(features)
     }
 
     /// `[rows, width]` as a node of the graph, with the parameters it came from if there are any.
     pub fn forward(&self, obs: ObsRef<'_>, rows: usize) -> (Tensor<2>, Option<Tensor<2>>) {
-        let Some(net) = &self.convolutions else {
+        let Some(eye) = &self.eye else {
             return (leaf(&self.encoder.encode(obs), [rows, self.encoder.width()]), None);
         };
-        let params = net.params.tracked();
-        let features = match obs {
-            ObsRef::U8(bytes) => net.forward_u8(bytes, rows, params.clone()),
-            ObsRef::F32(numbers) => net.forward(leaf(numbers, [rows, numbers.len() / rows]), params.clone()),
-        };
-        (features, Some(params))
+        let params = eye.params().tracked();
+        (eye.forward(obs, rows, params.clone()), Some(params))
     }
 
     pub fn params(&mut self) -> Option<&mut Params> {
-        self.convolutions.as_mut().map(|net| &mut net.params)
+        self.eye.as_mut().map(Eye::params_mut)
     }
 
     pub fn exchange(&mut self, name: &str, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        self.convolutions.as_mut().map_or(Ok(()), |net| io.conv(&format!("{name}.vision"), net))
+        let name = format!("{name}.vision");
+        match &mut self.eye {
+            None => Ok(()),
+            Some(Eye::Plain(net)) => io.network(&name, net),
+            Some(Eye::Residual(net)) => io.network(&name, net),
+        }
     }
 }
 
@@ -121,6 +179,18 @@ mod tests {
         let (node, params) = image.forward(ObsRef::U8(&bytes), 2);
         assert_eq!(&values(&node)[..], &seen[..]);
         assert!(params.is_some());
+    }
+
+    #[test]
+    fn the_residual_network_sees_the_same_with_and_without_a_graph() {
+        let mut rng = axiomrl_core::stream(1, "test");
+        let space = Space::Box(BoxSpace::image(10, 5, 1));
+        let mut sight = Sight::new(&space, Vision::Impala, &Init::pytorch(), &mut rng).unwrap();
+        assert_eq!(sight.width(), IMPALA_FEATURES);
+        let bytes: Vec<u8> = (0..100).collect();
+        let seen = sight.infer(ObsRef::U8(&bytes), 2);
+        assert_eq!(&values(&sight.forward(ObsRef::U8(&bytes), 2).0)[..], &seen[..]);
+        assert!(sight.params().is_some());
     }
 
     #[test]

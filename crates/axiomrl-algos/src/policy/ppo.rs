@@ -378,8 +378,8 @@ impl RolloutLearner for PpoLearner {
     }
 
     fn exchange(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        io.mlp("policy", &mut self.policy)?;
-        io.mlp("value", &mut self.value)?;
+        io.network("policy", &mut self.policy)?;
+        io.network("value", &mut self.value)?;
         io.optimizer("policy", &mut self.policy_optimizer)?;
         io.optimizer("value", &mut self.value_optimizer)?;
         if !self.log_std.as_slice().is_empty() {

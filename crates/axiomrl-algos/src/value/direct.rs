@@ -142,9 +142,9 @@ impl DirectNet {
     }
 
     pub fn exchange(&mut self, name: &str, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        io.mlp(&format!("{name}.action"), &mut self.action)?;
+        io.network(&format!("{name}.action"), &mut self.action)?;
         if let Some(value) = &mut self.value {
-            io.mlp(&format!("{name}.value"), value)?;
+            io.network(&format!("{name}.value"), value)?;
         }
         for (noise, stream) in self.noise.iter_mut().zip(["action", "value"]) {
             noise.exchange(&format!("{name}.{stream}"), io)?;

@@ -119,7 +119,7 @@ impl Fractions {
     }
 
     pub fn exchange(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        io.mlp("fractions", &mut self.net)?;
+        io.network("fractions", &mut self.net)?;
         self.group.exchange("fractions", io)
     }
 }

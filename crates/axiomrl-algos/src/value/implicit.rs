@@ -94,7 +94,7 @@ impl ImplicitNet {
     fn exchange(&mut self, name: &str, io: &mut StateIo<'_>) -> Result<(), StateError> {
         self.sight.exchange(name, io)?;
         for (part, net) in [("torso", &mut self.torso), ("embedding", &mut self.embedding), ("head", &mut self.head)] {
-            io.mlp(&format!("{name}.{part}"), net)?;
+            io.network(&format!("{name}.{part}"), net)?;
         }
         Ok(())
     }

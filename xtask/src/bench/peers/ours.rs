@@ -4,24 +4,33 @@ use super::figures::{Figure, Unit};
 use super::peer::parse_lines;
 use super::works::{FROM_START, OurSide, Work, run_of};
 use crate::bench::loops;
-use crate::binary::{Binary, build_executable};
+use crate::binary::{Binary, build_executable, build_native_executable};
 use crate::scratch::Scratch;
 use crate::shell::succeeded;
 use anyhow::{Context, Result};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
+
+/// Rounds of our own example within one turn; the best counts.
+const ROUNDS: u32 = 10;
 
 pub struct Ours {
     binary: Binary,
     updates: PathBuf,
+    agents: PathBuf,
+    /// `updates`, built for this very processor.
+    native: Option<PathBuf>,
     scratch: Scratch,
 }
 
 impl Ours {
-    pub fn build() -> Result<Self> {
+    pub fn build(native: bool) -> Result<Self> {
+        let updates = ["--package", "axiomrl-nn", "--example", "updates"];
         Ok(Self {
-            updates: build_executable(&["--package", "axiomrl-nn", "--example", "updates"], "updates")?,
+            updates: build_executable(&updates, "updates")?,
+            agents: build_executable(&["--package", "axiomrl-cli", "--example", "agent_updates"], "agent_updates")?,
+            native: native.then(|| build_native_executable(&updates, "updates")).transpose()?,
             binary: Binary::build()?,
             scratch: Scratch::new("peers")?,
         })
@@ -29,23 +38,39 @@ impl Ours {
 
     /// What the cores can multiply at most.
     pub fn peak(&self, threads: usize, rounds: u32) -> Result<Vec<Figure>> {
-        self.updates("gemm_peak", threads, 5 * rounds)
+        updates(&self.updates, "gemm_peak", threads, 5 * rounds)
     }
 
     pub fn measure(&self, work: &Work, threads: usize) -> Result<Vec<Figure>> {
         match work.ours {
-            OurSide::Update => self.updates(work.id, threads, 10),
+            OurSide::Update => updates(&self.updates, work.id, threads, ROUNDS),
+            OurSide::Agent { config, set, rounds } => self.agent(work.id, config, set, rounds, threads),
             OurSide::Run { from_start } => self.runs(work, threads, from_start),
         }
     }
 
-    fn updates(&self, work: &str, threads: usize, rounds: u32) -> Result<Vec<Figure>> {
-        let mut command = Command::new(&self.updates);
-        command.args(["--json", "--work", work, "--threads", &threads.to_string(), "--rounds", &rounds.to_string()]);
-        let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output();
-        let output = output.with_context(|| format!("cannot start {}", self.updates.display()))?;
-        succeeded("the example `updates`", output.status)?;
-        parse_lines(&output.stdout)
+    /// What the same code does when it is built for this processor; single updates only.
+    pub fn measure_native(&self, work: &Work, threads: usize) -> Result<Vec<Figure>> {
+        let (Some(program), OurSide::Update) = (&self.native, &work.ours) else { return Ok(Vec::new()) };
+        let mut figures = updates(program, work.id, threads, ROUNDS)?;
+        figures.iter_mut().for_each(|figure| figure.variant = "target-cpu=native".to_owned());
+        Ok(figures)
+    }
+
+    fn agent(&self, id: &str, config: &str, set: &[&str], rounds: u32, threads: usize) -> Result<Vec<Figure>> {
+        let mut command = Command::new(&self.agents);
+        command.args([
+            config,
+            "--json",
+            "--work",
+            id,
+            "--threads",
+            &threads.to_string(),
+            "--rounds",
+            &rounds.to_string(),
+        ]);
+        command.args(set.iter().flat_map(|set| ["--set", set]));
+        figures_of(command, "the example `agent_updates`")
     }
 
     fn runs(&self, work: &Work, threads: usize, from_start: Option<u64>) -> Result<Vec<Figure>> {
@@ -68,4 +93,17 @@ impl Ours {
         }
         Ok(figures)
     }
+}
+
+fn updates(program: &Path, work: &str, threads: usize, rounds: u32) -> Result<Vec<Figure>> {
+    let mut command = Command::new(program);
+    command.args(["--json", "--work", work, "--threads", &threads.to_string(), "--rounds", &rounds.to_string()]);
+    figures_of(command, "the example `updates`")
+}
+
+fn figures_of(mut command: Command, name: &str) -> Result<Vec<Figure>> {
+    let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output();
+    let output = output.with_context(|| format!("cannot start {name}"))?;
+    succeeded(name, output.status)?;
+    parse_lines(&output.stdout)
 }

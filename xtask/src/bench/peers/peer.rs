@@ -29,7 +29,7 @@ const LOOPS: &[&str] = &["ppo_cartpole", "dqn_cartpole", "sac_pendulum"];
 pub const PEERS: &[Peer] = &[
     Peer {
         name: "torch", script: "torch_peer.py", requirements: &["requirements-torch.txt"],
-        works: &["dqn_update", "ppo_minibatch", "sac_update", "nature_cnn", "lstm", "policy_inference"],
+        works: &["dqn_update", "ppo_minibatch", "sac_update", "nature_cnn", "lstm", "policy_inference", "drqv2_update"],
     },
     Peer {
         name: "jax", script: "jax_peer.py", requirements: &["requirements-torch.txt"],
@@ -100,7 +100,7 @@ fn install(peer: &'static Peer, python: &str) -> Result<ReadyPeer> {
 impl ReadyPeer {
     pub fn measure(&self, work: &Work, threads: usize) -> Result<Vec<Figure>> {
         let rounds = match work.ours {
-            OurSide::Update => UPDATE_ROUNDS,
+            OurSide::Update | OurSide::Agent { .. } => UPDATE_ROUNDS,
             OurSide::Run { .. } => RUN_ROUNDS,
         };
         let mut command = Command::new(self.venv.python());

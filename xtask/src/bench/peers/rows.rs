@@ -1,9 +1,9 @@
 //! Ours against theirs, line by line.
 
-use super::THREADS;
 use super::figures::{Figure, Figures, Unit, fastest};
 use super::peer::PEERS;
 use super::works::{self, FROM_START, WORKS};
+use super::{NATIVE, THREADS};
 use serde::Serialize;
 
 #[derive(Clone, Debug, Serialize)]
@@ -59,8 +59,8 @@ pub fn rows(figures: &Figures) -> Vec<Row> {
     let mut rows = Vec::new();
     for work in ids() {
         let ours: Vec<&Figure> = figures.of("ours").filter(|figure| figure.work == work).collect();
-        for peer in PEERS {
-            let theirs: Vec<&Figure> = figures.of(peer.name).filter(|figure| figure.work == work).collect();
+        for peer in PEERS.iter().map(|peer| peer.name).chain([NATIVE]) {
+            let theirs: Vec<&Figure> = figures.of(peer).filter(|figure| figure.work == work).collect();
             let mut variants: Vec<&str> = Vec::new();
             for figure in &theirs {
                 if !variants.contains(&figure.variant.as_str()) {
@@ -69,7 +69,7 @@ pub fn rows(figures: &Figures) -> Vec<Row> {
             }
             for variant in variants {
                 let same: Vec<&Figure> = theirs.iter().copied().filter(|figure| figure.variant == variant).collect();
-                rows.extend(compare(peer.name, &ours, &same));
+                rows.extend(compare(peer, &ours, &same));
             }
         }
     }

@@ -198,10 +198,10 @@ impl Actor {
                 renorm.exchange("actor", io)?;
                 self.net = renorm.folded();
             }
-            None => io.mlp("actor", &mut self.net)?,
+            None => io.network("actor", &mut self.net)?,
         }
         if let Some(target) = &mut self.target {
-            io.mlp("actor_target", target)?;
+            io.network("actor_target", target)?;
         }
         io.optimizer("actor", &mut self.optimizer)
     }

@@ -272,8 +272,8 @@ impl Critic {
     pub fn exchange(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
         match &mut self.net {
             Net::Followed { online, target } => {
-                io.mlp("critic", online)?;
-                io.mlp("critic_target", target)?;
+                io.network("critic", online)?;
+                io.network("critic_target", target)?;
             }
             Net::Renormalised { net, folded } => {
                 net.exchange("critic", io)?;

@@ -102,8 +102,8 @@ impl Critics {
     }
 
     pub fn exchange(&mut self, name: &str, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        io.mlp(&format!("{name}.trunk"), &mut self.trunk)?;
-        io.mlp(&format!("{name}.heads"), &mut self.heads)
+        io.network(&format!("{name}.trunk"), &mut self.trunk)?;
+        io.network(&format!("{name}.heads"), &mut self.heads)
     }
 }
 
@@ -145,7 +145,7 @@ impl Actor {
     }
 
     pub fn exchange(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        io.mlp("actor.trunk", &mut self.trunk)?;
-        io.mlp("actor.net", &mut self.net)
+        io.network("actor.trunk", &mut self.trunk)?;
+        io.network("actor.net", &mut self.net)
     }
 }
