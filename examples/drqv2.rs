@@ -1,7 +1,7 @@
 //! DrQ-v2 on Pendulum seen in 32x32 pixels, from Rust: trains, then measures the best policy.
 //!
 //! ```sh
-//! cargo run --release --example drqv2 -- --total-timesteps 25000 --seed 1
+//! cargo run --release --example drqv2 -- --total-timesteps 12000 --seed 1
 //! ```
 
 mod common;

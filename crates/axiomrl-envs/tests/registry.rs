@@ -2,7 +2,7 @@
 
 mod common;
 
-use axiomrl_envs::{Env, ObsMut, Space, VecOptions, make, make_vec, registry, rng::stream};
+use axiomrl_envs::{Env, ObsBuf, ObsMut, Space, VecOptions, make, make_vec, registry, rng::stream};
 use common::{floats, kwargs, no_kwargs, vec_env};
 use serde_json::json;
 
@@ -17,7 +17,11 @@ fn names_are_unique_and_every_environment_lies_in_its_space() {
         assert!(info.summary.len() > 10);
         let env = vec_env(info.name, &VecOptions { num_envs: 20, ..VecOptions::default() });
         let Space::Box(space) = env.observation_space() else { continue };
-        for (i, x) in floats(&env.state().obs).iter().enumerate() {
+        let numbers: Vec<f32> = match &env.state().obs {
+            ObsBuf::F32(numbers) => numbers.clone(),
+            ObsBuf::U8(bytes) => bytes.iter().map(|&byte| f32::from(byte)).collect(),
+        };
+        for (i, x) in numbers.iter().enumerate() {
             let j = i % space.dim();
             assert!(space.low[j] <= *x && *x <= space.high[j], "{}: {x} lies outside its bounds", info.name);
         }

@@ -109,7 +109,7 @@ fn impossible_counters_are_refused() {
     let good = damaged.clone();
     for (counter, value) in [(1, 1_000u64), (4, 9), (4, 11)] {
         damaged.clone_from(&good);
-        let at = 8 * (9 + counter);
+        let at = 8 * (10 + counter);
         damaged[at..at + 8].copy_from_slice(&value.to_le_bytes());
         let error = replay.read(&mut damaged.as_slice()).unwrap_err().to_string();
         assert!(error.contains("impossible counters"), "{error}");
