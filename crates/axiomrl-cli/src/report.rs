@@ -68,7 +68,12 @@ fn text(outcome: &Outcome) -> String {
     }
     rows.push(("next", format!("axiomrl eval {run}")));
     rows.push(("", format!("axiomrl record {run} -o episode.gif")));
-    rows.push(("", format!("axiomrl resume {run} --total-timesteps {}", 2 * outcome.steps.max(1))));
+    // A run that was cut short still has its own steps to go; one that came to its end needs more of them.
+    let more = match outcome.reason {
+        StopReason::Interrupted | StopReason::OutOfTime => String::new(),
+        _ => format!(" --total-timesteps {}", 2 * outcome.steps.max(1)),
+    };
+    rows.push(("", format!("axiomrl resume {run}{more}")));
     pairs(&rows)
 }
 
