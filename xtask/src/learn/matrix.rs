@@ -124,7 +124,6 @@ pub const MATRIX: &[Row] = &[
     row("drqv2/pendulum_pixels", "PendulumPixels-v0", -250.0, 50_000).control(NO_SHIFT),
     // Chance reaches some goals; a fifth of them would already be much.
     row("her/bitflip", "BitFlip-v0", 0.2, 30_000).control(NO_HINDSIGHT),
-    row("her/point_goal", "PointGoal-v0", 0.95, 20_000).control(NO_HINDSIGHT),
 ];
 
 const fn row(config: &'static str, env_id: &'static str, mark: f64, max_steps: u64) -> Row {
