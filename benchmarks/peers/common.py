@@ -32,16 +32,28 @@ def pin(threads):
         os.sched_setaffinity(0, cores[:threads])
 
 
+def repeat(call, most, seconds):
+    """Calls until `most` times or `seconds` are reached; returns how often."""
+    begun = time.perf_counter()
+    for done in range(1, most + 1):
+        call()
+        if time.perf_counter() - begun > seconds:
+            break
+    return done
+
+
 def best_microseconds(call, rounds, finish=lambda: None, slice_seconds=0.2):
     """Best time of one call. A round repeats it for about `slice_seconds`; `finish` waits for what is still under way."""
-    for _ in range(20):
-        call()
+    # The first call may compile; the next ones warm up, for long only if they are quick.
+    call()
+    finish()
+    repeat(call, 20, 1.0)
     finish()
     begun = time.perf_counter()
-    for _ in range(10):
-        call()
+    done = repeat(call, 10, 1.0)
     finish()
-    calls = max(3, int(slice_seconds / max((time.perf_counter() - begun) / 10, 1e-7)))
+    seconds = (time.perf_counter() - begun) / done
+    calls = max(3 if seconds < slice_seconds else 1, int(slice_seconds / max(seconds, 1e-7)))
     best = float("inf")
     for _ in range(rounds):
         begun = time.perf_counter()

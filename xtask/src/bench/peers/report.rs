@@ -16,23 +16,27 @@ pub fn terminal(results: &Results) -> String {
         "work", "peer", "variant", "ours", "theirs", "unit", "ratio"
     );
     for row in results.rows.iter().filter(|row| row.threads == "best") {
-        let _ = writeln!(
-            text,
-            "{:<28} {:<15} {:<20} {:>11} {:>11} {:<8} {:>6}x  {}",
-            row.work,
-            row.peer,
-            row.variant,
-            row.ours,
-            row.theirs,
-            row.unit.name(),
-            row.ratio,
-            verdict(row)
-        );
+        let _ = writeln!(text, "{}", line(row));
     }
     for missing in &results.missing {
         let _ = writeln!(text, "not measured: {} ({}): {}", missing.peer, missing.work, missing.reason);
     }
     text
+}
+
+/// A row as a line of the terminal's table.
+pub fn line(row: &Row) -> String {
+    format!(
+        "{:<28} {:<15} {:<20} {:>11} {:>11} {:<8} {:>6}x  {}",
+        row.work,
+        row.peer,
+        row.variant,
+        row.ours,
+        row.theirs,
+        row.unit.name(),
+        row.ratio,
+        verdict(row)
+    )
 }
 
 fn verdict(row: &Row) -> String {
