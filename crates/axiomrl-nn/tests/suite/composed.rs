@@ -1,6 +1,6 @@
 //! What runs on devices without fused operations, on the CPU device against the fused operations.
 //!
-//! `tests/other_device.rs` does the same through the networks' own calls on a device of another kind.
+//! The crate `axiomrl-nn-devices` does the same through the networks' own calls on a device of another kind.
 
 use crate::reference::{assert_close, grad_of, network, normal, rng};
 use axiomrl_nn::{

@@ -59,10 +59,6 @@ pub fn config(entry: &AlgoEntry, env: &str, steps: u64, seed: u64, extra: &[&str
     if defaults.get("n_sampled_goal").and_then(Value::as_u64).is_some_and(|goals| goals > 0) {
         assignments.push("algo_kwargs.n_sampled_goal=0".into());
     }
-    // With one or two observations in all, the statistics of a batch say more about the draw than about the task.
-    if defaults.get("actor_batch_renorm").and_then(Value::as_bool) == Some(true) {
-        assignments.push("algo_kwargs.actor_batch_renorm=false".into());
-    }
     // The conservative penalty moves values on purpose; a small one moves them by little.
     if defaults.get("cql_alpha").and_then(Value::as_f64).is_some_and(|alpha| alpha > 0.0) {
         assignments.push("algo_kwargs.cql_alpha=0.01".into());
