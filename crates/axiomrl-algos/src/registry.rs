@@ -86,7 +86,7 @@ fn value_based() -> Vec<AlgoEntry> {
 }
 
 fn policy_gradient() -> Vec<AlgoEntry> {
-    vec![entry::<policy::Ppo>("ppo", "Proximal policy optimisation", include_str!("policy/ppo.rs"), ANY)]
+    vec![entry::<policy::Ppo>("ppo", "Proximal policy optimisation", include_str!("policy/ppo/mod.rs"), ANY)]
 }
 
 fn continuous_control() -> Vec<AlgoEntry> {
@@ -101,13 +101,13 @@ fn continuous_control() -> Vec<AlgoEntry> {
         entry::<continuous::Mpo>(
             "mpo",
             "Maximum a posteriori policy optimisation",
-            include_str!("continuous/mpo.rs"),
+            include_str!("continuous/mpo/mod.rs"),
             BOX,
         ),
         entry::<continuous::DiscreteSac>(
             "discrete_sac",
             "Soft actor-critic for discrete actions",
-            include_str!("continuous/discrete_sac.rs"),
+            include_str!("continuous/discrete_sac/mod.rs"),
             DISCRETE,
         ),
     ];

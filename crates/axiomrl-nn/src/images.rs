@@ -6,6 +6,7 @@ use crate::buffers::Pooled;
 use crate::kernels::patches::{Window, unfold, unfold_bytes};
 use crate::kernels::vector::add_assign;
 use crate::network::SPLIT_FLOPS;
+use crate::threads::join;
 use std::fmt::Debug;
 
 /// A batch of rows, most often images `[images, height, width, channels]`.
@@ -129,7 +130,7 @@ pub fn forward(
     let (out_first, out_second) = out.split_at_mut(half * row_out);
     let first = KeptMut { values: values_first, choices: choices_first };
     let second = KeptMut { values: values_second, choices: choices_second };
-    rayon::join(
+    join(
         || net.chunk_forward(x_first, params, first, out_first),
         || net.chunk_forward(x_second, params, second, out_second),
     );
@@ -181,7 +182,7 @@ pub fn backward(
     let mut partial = total.as_ref().map(|g| Pooled::new(g.len()));
     {
         let (params_first, params_second) = (total.as_deref_mut(), partial.as_deref_mut());
-        rayon::join(
+        join(
             || net.chunk_backward(first, params_first, dx_first),
             || net.chunk_backward(second, params_second, dx_second),
         );

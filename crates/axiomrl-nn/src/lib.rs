@@ -11,7 +11,7 @@
 //! thread count. All of this is for Burn's `flex` CPU device; on other devices the same calls run as Burn's own operations, see
 //! [`composed`].
 //!
-//! Training loops should run inside a rayon pool: handing work over from a thread outside the pool is slower.
+//! Training loops should run inside a rayon pool, whose size says whether a second thread may be used.
 
 mod buffers;
 mod conv;
@@ -35,6 +35,7 @@ mod sampling;
 mod sequence;
 mod spec;
 mod tensors;
+mod threads;
 
 pub mod composed;
 pub mod distributions;

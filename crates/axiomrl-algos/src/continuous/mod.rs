@@ -2,7 +2,6 @@
 
 mod discrete_sac;
 mod mpo;
-mod mpo_duals;
 mod naf;
 mod naf_head;
 mod off_policy_ac;

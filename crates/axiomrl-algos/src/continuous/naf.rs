@@ -32,7 +32,7 @@ use crate::config::layer_widths;
 use crate::parts::checks::BuildError;
 use crate::parts::encode::Encoder;
 use crate::parts::noise::{ActionNoise, Exploration, add_noise};
-use crate::regimes::{OffPolicy, ReplayLearner, ReplaySettings, Update};
+use crate::regimes::{OffPolicy, ReplayLearner, Update, replay_settings};
 use crate::registry::Algorithm;
 use crate::state::{StateError, StateIo};
 use axiomrl_core::Schedule;
@@ -144,23 +144,7 @@ impl Algorithm for Naf {
     type Config = NafConfig;
 
     fn build(config: NafConfig, setup: &Setup) -> Result<Box<dyn Agent>, BuildError> {
-        if config.n_step > config.buffer_capacity {
-            let (n, capacity) = (config.n_step, config.buffer_capacity);
-            let message = format!("`n_step` {n} is longer than `buffer_capacity` {capacity}; make the buffer larger");
-            return Err(BuildError::Setting(message));
-        }
-        let settings = ReplaySettings {
-            capacity: config.buffer_capacity,
-            batch_size: config.batch_size,
-            learning_starts: config.learning_starts,
-            train_frequency: config.train_frequency,
-            gradient_steps: u64::try_from(config.gradient_steps).ok(),
-            n_step: config.n_step,
-            gamma: config.gamma,
-            priority: None,
-            priority_beta: Schedule::Constant(1.0),
-            hindsight: None,
-        };
+        let settings = replay_settings!(config)?;
         Ok(Box::new(OffPolicy::new(NafLearner::new(config, setup), settings, setup)))
     }
 }

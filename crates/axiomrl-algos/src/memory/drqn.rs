@@ -39,10 +39,9 @@ use super::q_net::QNet;
 use super::torso::{Torso, TorsoSpec};
 use crate::agent::{Agent, Setup};
 use crate::parts::checks::BuildError;
-use crate::regimes::{ReplaySettings, Sequence, SequenceSettings};
+use crate::regimes::{Sequence, SequenceSettings, prioritized_replay_settings};
 use crate::registry::Algorithm;
 use crate::value::direct::DirectNet;
-use axiomrl_core::PrioritySpec;
 use axiomrl_envs::Space;
 use axiomrl_nn::{AdamConfig, Init, MlpSpec, OptimizerConfig};
 
@@ -70,31 +69,18 @@ impl Algorithm for Drqn {
         let torso = Torso::new(&shape, &Init::pytorch(), &mut rng)?;
         let head = |outputs| MlpSpec::new(torso.features(), &config.head_sizes, outputs, config.activation);
         let head = DirectNet::new(head, actions, 1, 1, config.dueling, None, &mut rng);
-        let settings = settings(&config);
+        let settings = settings(&config)?;
         let adam = OptimizerConfig::Adam(AdamConfig { eps: config.adam_eps, ..AdamConfig::default() });
         let learner = QLearner::new(config, actions, QNet::new(torso, head), &adam);
         Ok(Box::new(Sequence::new(learner, settings, setup)))
     }
 }
 
-fn settings(config: &DrqnConfig) -> SequenceSettings {
-    SequenceSettings {
-        replay: ReplaySettings {
-            capacity: config.buffer_capacity,
-            batch_size: config.batch_size,
-            learning_starts: config.learning_starts,
-            train_frequency: config.train_frequency,
-            gradient_steps: u64::try_from(config.gradient_steps).ok(),
-            n_step: config.n_step,
-            gamma: config.gamma,
-            priority: config
-                .prioritized_replay
-                .then_some(PrioritySpec { alpha: config.prioritized_alpha, eps: config.prioritized_eps }),
-            priority_beta: config.prioritized_beta.clone(),
-            hindsight: None,
-        },
+fn settings(config: &DrqnConfig) -> Result<SequenceSettings, BuildError> {
+    Ok(SequenceSettings {
+        replay: prioritized_replay_settings!(config)?,
         length: config.sequence_length,
         overlap: config.overlap(),
         stored_state: config.stored_state,
-    }
+    })
 }

@@ -34,8 +34,8 @@ use crate::config::layer_widths;
 use crate::parts::checks::BuildError;
 use crate::parts::group::{ParamGroup, slices};
 use crate::parts::sight::Vision;
-use crate::policy::ppo::{distribution_for, explained_variance, log_step};
 use crate::policy::ppo_loss::{PpoReport, PpoTerms};
+use crate::policy::shared::{distribution_for, explained_variance, log_step};
 use crate::regimes::{RecurrentLearner, RecurrentRollout, RecurrentSettings, RecurrentUpdate};
 use crate::registry::Algorithm;
 use crate::state::{StateError, StateIo};
@@ -354,7 +354,7 @@ impl RecurrentLearner for RecurrentPpoLearner {
     }
 
     fn metric_names(&self) -> &'static [&'static str] {
-        crate::policy::ppo::METRICS
+        crate::policy::shared::METRICS
     }
 
     fn exchange(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {

@@ -1,6 +1,7 @@
 //! Learning a stochastic policy from its own rollouts.
 
-pub(crate) mod ppo;
+mod ppo;
 pub(crate) mod ppo_loss;
+pub(crate) mod shared;
 
 pub use ppo::{Ppo, PpoConfig};

@@ -1,9 +1,10 @@
 //! Learning from a store of past transitions.
 
+use super::ReplaySettings;
 use crate::agent::{Agent, Diverged, PolicyMemory, Progress, Setup};
 use crate::parts::actions::random_actions;
 use crate::state::{StateError, StateIo};
-use axiomrl_core::{Batch, Hindsight, Metrics, PrioritySpec, Replay, ReplaySpec, Schedule};
+use axiomrl_core::{Batch, Metrics, Replay, ReplaySpec};
 use axiomrl_envs::{ObsRef, Rng, Space, VecState};
 use std::io;
 use std::ops::Range;
@@ -59,26 +60,6 @@ pub trait ReplayLearner: Send {
     fn metric_names(&self) -> &'static [&'static str];
 
     fn exchange(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError>;
-}
-
-/// When and from what an off-policy learner is updated.
-#[derive(Clone, Debug)]
-pub struct ReplaySettings {
-    pub capacity: usize,
-    pub batch_size: usize,
-    /// Steps of uniformly random actions before the first update.
-    pub learning_starts: u64,
-    /// Environment steps between bursts of updates.
-    pub train_frequency: u64,
-    /// Updates in a burst; `None` makes as many as steps were taken.
-    pub gradient_steps: Option<u64>,
-    pub n_step: usize,
-    pub gamma: f32,
-    pub priority: Option<PrioritySpec>,
-    /// Exponent of the importance weights over the run.
-    pub priority_beta: Schedule,
-    /// Gives transitions goals that were reached.
-    pub hindsight: Option<Hindsight>,
 }
 
 pub struct OffPolicy<L> {

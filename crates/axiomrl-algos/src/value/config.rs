@@ -261,12 +261,6 @@ impl Default for DqnConfig {
 impl DqnConfig {
     /// What garde cannot see: settings that contradict each other.
     pub fn contradiction(&self) -> Option<String> {
-        if self.n_step > self.buffer_capacity {
-            return Some(format!(
-                "`n_step` {} is longer than `buffer_capacity` {}; make the buffer larger",
-                self.n_step, self.buffer_capacity
-            ));
-        }
         if self.head == HeadKind::Categorical && self.v_min >= self.v_max {
             return Some(format!(
                 "`v_min` {} must be below `v_max` {}; set them to the least and greatest return",

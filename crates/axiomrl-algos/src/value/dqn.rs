@@ -35,9 +35,8 @@ use crate::agent::{Agent, Setup};
 use crate::parts::checks::BuildError;
 use crate::parts::hindsight::hindsight;
 use crate::parts::sight::Sight;
-use crate::regimes::{OffPolicy, ReplaySettings};
+use crate::regimes::{OffPolicy, ReplaySettings, prioritized_replay_settings};
 use crate::registry::Algorithm;
-use axiomrl_core::PrioritySpec;
 use axiomrl_envs::Space;
 use axiomrl_nn::{AdamConfig, Init, MlpSpec, OptimizerConfig};
 
@@ -88,17 +87,7 @@ impl Algorithm for Dqn {
 
 fn replay_settings(config: &DqnConfig, setup: &Setup) -> Result<ReplaySettings, BuildError> {
     Ok(ReplaySettings {
-        capacity: config.buffer_capacity,
-        batch_size: config.batch_size,
-        learning_starts: config.learning_starts,
-        train_frequency: config.train_frequency,
-        gradient_steps: u64::try_from(config.gradient_steps).ok(),
-        n_step: config.n_step,
-        gamma: config.gamma,
-        priority: config
-            .prioritized_replay
-            .then_some(PrioritySpec { alpha: config.prioritized_alpha, eps: config.prioritized_eps }),
-        priority_beta: config.prioritized_beta.clone(),
         hindsight: hindsight(config.n_sampled_goal, config.goal_selection_strategy, config.n_step, setup)?,
+        ..prioritized_replay_settings!(config)?
     })
 }

@@ -73,6 +73,10 @@ macro_rules! tiled_product {
                     tile::<4, V, CUT>(c.add(row * n), n, k, a.add(row * a_row), a_row, a_step, b, accumulate, mask);
                     row += 4;
                 }
+                while V <= 2 && row + 2 <= m {
+                    tile::<2, V, CUT>(c.add(row * n), n, k, a.add(row * a_row), a_row, a_step, b, accumulate, mask);
+                    row += 2;
+                }
                 while row < m {
                     tile::<1, V, CUT>(c.add(row * n), n, k, a.add(row * a_row), a_row, a_step, b, accumulate, mask);
                     row += 1;
@@ -163,7 +167,7 @@ pub mod avx512 {
     tiled_product!("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl", 8);
 }
 
-/// AVX2: 16 registers of 8 lanes, tiles of 4x16.
+/// AVX2: 16 registers of 8 lanes, tiles of 6x16: twelve sums hide the latency of two units, eight just would not.
 pub mod avx2 {
     use super::Left;
     use std::arch::x86_64::{
@@ -186,5 +190,5 @@ pub mod avx2 {
         unsafe { _mm256_loadu_si256(window.as_ptr().cast()) }
     }
 
-    tiled_product!("avx2,fma", 4);
+    tiled_product!("avx2,fma", 6);
 }

@@ -9,6 +9,7 @@ use crate::kernels::layer_norm::{layer_norm_backward, scale_shift};
 use crate::kernels::matmul::{Left, product, product_transposed};
 use crate::kernels::vector::add_assign;
 use crate::spec::{Activation, Layer};
+use crate::threads::join;
 
 /// What the forward pass read and left behind.
 #[derive(Clone, Copy)]
@@ -64,7 +65,7 @@ fn by_rows(
         let second = Wanted { params: partial.as_deref_mut(), x: grad_x_second, add_to_x: false };
         let trace_first = Trace { saved, out, grad_out, ..trace };
         let trace_second = Trace { saved: rest_saved, out: rest_out, grad_out: rest_grad_out, ..trace };
-        rayon::join(
+        join(
             || chunk_backward(job.chunk(0, 0, half), x_first, trace_first, first),
             || chunk_backward(job.chunk(0, half, rows - half), x_second, trace_second, second),
         );
@@ -108,14 +109,14 @@ fn by_members(
     let (params_first, params_second) = grad_params.map(|g| g.split_at_mut(half * per_member)).unzip();
     if !shared {
         let (x_first, x_second) = grad_x.map(|g| g.split_at_mut(half * input_len)).unzip();
-        rayon::join(|| run(0, half, params_first, x_first), || run(half, members, params_second, x_second));
+        join(|| run(0, half, params_first, x_first), || run(half, members, params_second, x_second));
         return;
     }
     let mut total = grad_x;
     let mut partial = total.as_ref().map(|g| Pooled::new(g.len()));
     {
         let (x_first, x_second) = (total.as_deref_mut(), partial.as_deref_mut());
-        rayon::join(|| run(0, half, params_first, x_first), || run(half, members, params_second, x_second));
+        join(|| run(0, half, params_first, x_first), || run(half, members, params_second, x_second));
     }
     if let (Some(total), Some(partial)) = (total, partial) {
         add_assign(total, &partial);

@@ -7,6 +7,7 @@ use crate::kernels::dropout::{DropoutKey, dropout};
 use crate::kernels::layer_norm::layer_norm;
 use crate::kernels::matmul::{Left, product};
 use crate::spec::Activation;
+use crate::threads::join;
 
 /// Evaluates the ensemble into `out` `[members, rows, outputs]`.
 ///
@@ -30,7 +31,7 @@ pub fn forward(job: Job<'_>, x: Input<'_>, params: &[f32], saved: &mut [f32], ou
             let (saved_first, saved_second) = saved.split_at_mut(saved_len(spec, half, for_backward));
             let (out_first, out_second) = out.split_at_mut(half * spec.outputs);
             let (first, second) = (job.chunk(0, 0, half), job.chunk(0, half, rows - half));
-            rayon::join(
+            join(
                 || chunk_forward(first, x_first, params, saved_first, out_first, for_backward),
                 || chunk_forward(second, x_second, params, saved_second, out_second, for_backward),
             );
@@ -50,7 +51,7 @@ pub fn forward(job: Job<'_>, x: Input<'_>, params: &[f32], saved: &mut [f32], ou
             if let Split::Members(half) = split {
                 let (saved_first, saved_second) = saved.split_at_mut(half * saved_each);
                 let (out_first, out_second) = out.split_at_mut(half * out_each);
-                rayon::join(|| run(0, half, saved_first, out_first), || run(half, members, saved_second, out_second));
+                join(|| run(0, half, saved_first, out_first), || run(half, members, saved_second, out_second));
             } else {
                 run(0, members, saved, out);
             }

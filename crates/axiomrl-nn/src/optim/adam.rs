@@ -4,6 +4,7 @@ use super::check_len;
 use crate::error::NnError;
 use crate::kernels::dispatch::simd;
 use crate::params::Params;
+use crate::threads::join;
 use serde::{Deserialize, Serialize};
 
 /// Above this many parameters two threads share the pass; elements are independent, so the result is the same.
@@ -81,7 +82,7 @@ impl Adam {
         let (g1, g2) = grad.split_at(half);
         let (m1, m2) = self.m.split_at_mut(half);
         let (v1, v2) = self.v.split_at_mut(half);
-        rayon::join(|| adam_pass(p1, g1, m1, v1, update), || adam_pass(p2, g2, m2, v2, update));
+        join(|| adam_pass(p1, g1, m1, v1, update), || adam_pass(p2, g2, m2, v2, update));
     }
 
     /// First and second moments, in the parameters' layout.

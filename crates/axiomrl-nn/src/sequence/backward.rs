@@ -8,6 +8,7 @@ use crate::kernels::matmul::{Left, product, product_transposed};
 use crate::kernels::transpose::transpose;
 use crate::kernels::vector::add_assign;
 use crate::recurrent::{CellKind, RecurrentSpec};
+use crate::threads::join;
 
 /// What the forward pass read and left behind.
 #[derive(Clone, Copy)]
@@ -43,7 +44,7 @@ pub fn backward(
         let (x_first, x_second) = (x_first.as_deref_mut(), x_second.as_deref_mut());
         let (trace_first, trace_second) =
             (Trace { saved: saved_first, ..trace }, Trace { saved: saved_second, ..trace });
-        rayon::join(
+        join(
             || chunk_backward(first, trace_first, params_first, x_first, state_first),
             || chunk_backward(second, trace_second, params_second, x_second, state_second),
         );

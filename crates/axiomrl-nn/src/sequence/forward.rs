@@ -7,6 +7,7 @@ use crate::kernels::gates::{LstmStep, gru_step, lstm_step};
 use crate::kernels::matmul::{Left, product};
 use crate::recurrent::CellKind;
 use crate::spec::Activation;
+use crate::threads::join;
 
 /// Evaluates: `x` `[steps, rows, inputs]` to `out` `[steps, rows, hidden]`, starting from `state` `[rows, state width]`, which
 /// is replaced by the final one. `saved` (see [`Job::saved_len`]) keeps what the backward pass needs.
@@ -29,7 +30,7 @@ pub fn forward(job: Job<'_>, x: &[f32], params: &[f32], state: &mut [f32], saved
     let (saved_first, saved_second) = saved.split_at_mut(half * Saved::width(spec, steps));
     let mut out_first = Pooled::new(steps * half * spec.hidden);
     let mut out_second = Pooled::new(steps * (rows - half) * spec.hidden);
-    rayon::join(
+    join(
         || chunk_forward(first, x, params, state_first, saved_first, &mut out_first),
         || chunk_forward(second, x, params, state_second, saved_second, &mut out_second),
     );

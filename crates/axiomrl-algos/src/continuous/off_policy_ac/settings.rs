@@ -229,10 +229,6 @@ impl AcConfig {
     /// Finds settings that contradict each other; the message says what to change.
     pub fn check(&self) -> Result<(), String> {
         let stochastic = self.actor == ActorKind::TanhGaussian;
-        if self.n_step > self.buffer_capacity {
-            let (n, capacity) = (self.n_step, self.buffer_capacity);
-            return Err(format!("`n_step` {n} is longer than `buffer_capacity` {capacity}; make the buffer larger"));
-        }
         if !stochastic && self.ent_coef.is_some() {
             return Err("`ent_coef` weighs the entropy of a Gaussian policy; remove it, or set `actor: tanh_gaussian`"
                 .to_owned());

@@ -14,9 +14,8 @@ pub use settings::PixelConfig;
 
 use crate::agent::{Agent, Setup};
 use crate::parts::checks::BuildError;
-use crate::regimes::{OffPolicy, ReplaySettings};
+use crate::regimes::{OffPolicy, replay_settings};
 use crate::registry::Algorithm;
-use axiomrl_core::Schedule;
 use learner::PixelLearner;
 
 pub struct PixelAc;
@@ -26,18 +25,7 @@ impl Algorithm for PixelAc {
 
     fn build(config: PixelConfig, setup: &Setup) -> Result<Box<dyn Agent>, BuildError> {
         config.check().map_err(BuildError::Setting)?;
-        let settings = ReplaySettings {
-            capacity: config.buffer_capacity,
-            batch_size: config.batch_size,
-            learning_starts: config.learning_starts,
-            train_frequency: config.train_frequency,
-            gradient_steps: u64::try_from(config.gradient_steps).ok(),
-            n_step: config.n_step,
-            gamma: config.gamma,
-            priority: None,
-            priority_beta: Schedule::Constant(1.0),
-            hindsight: None,
-        };
+        let settings = replay_settings!(config)?;
         Ok(Box::new(OffPolicy::new(PixelLearner::new(config, setup)?, settings, setup)))
     }
 }

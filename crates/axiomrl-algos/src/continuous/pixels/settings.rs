@@ -104,10 +104,6 @@ impl Default for PixelConfig {
 impl PixelConfig {
     /// Finds settings that contradict each other; the message says what to change.
     pub fn check(&self) -> Result<(), String> {
-        if self.n_step > self.buffer_capacity {
-            let (n, capacity) = (self.n_step, self.buffer_capacity);
-            return Err(format!("`n_step` {n} is longer than `buffer_capacity` {capacity}; make the buffer larger"));
-        }
         if self.contrastive && self.encoder_tau.is_none() {
             return Err(
                 "`contrastive` compares with a slow copy of the encoder; set `encoder_tau`, 0.05 say".to_owned()

@@ -1,148 +1,20 @@
-//! # Discrete SAC: soft actor-critic for a choice of actions
-//!
-//! **What it does.** SAC where the policy is a distribution over a few choices. Every expectation over actions is summed
-//! exactly, so nothing is sampled in the update.
-//!
-//! **When to use it.** Discrete actions, when a stochastic policy that explores by itself is wanted and every step counts.
-//!
-//! **The update.** With pi' the current policy at s' and slowly moving critics Q'_i:
-//! ```text
-//! y        = R + D * sum_a pi'(a) * (min_i Q'_i(s', a) - alpha * log pi'(a))
-//! critics:   sum_i mean (Q_i(s, a) - y)^2 / 2
-//! actor:     mean sum_a pi(a) * (alpha * log pi(a) - min_i Q_i(s, a))
-//! alpha:     -log alpha * mean (sum_a pi(a) log pi(a) + target_entropy)
-//! ```
-//!
-//! **Details that matter.**
-//! - The target entropy is `target_entropy_ratio` times that of uniform choice. Tasks that need precise actions want it
-//!   low, or falling: the ratio is a schedule.
-//! - Both critics are one ensemble network with one output per action.
-//! - Forbidden choices (action masks) have probability 0 in acting and in all sums.
-//!
-//! **What is left out.** Image observations.
-//!
-//! **Reference.** Christodoulou, Soft actor-critic for discrete action settings, 2019.
+//! The update of critics, actor and temperature.
 
-use crate::agent::{Agent, Diverged, Progress, Setup, finite};
-use crate::config::layer_widths;
+use super::DiscreteSacConfig;
+use super::choices::Choices;
+use crate::agent::{Diverged, Progress, Setup, finite};
 use crate::parts::actions::argmax;
-use crate::parts::checks::BuildError;
 use crate::parts::encode::Encoder;
-use crate::parts::temperature::{Temperature, TemperatureSetting};
-use crate::regimes::{OffPolicy, ReplayLearner, ReplaySettings, Update};
-use crate::registry::Algorithm;
+use crate::parts::temperature::Temperature;
+use crate::regimes::{ReplayLearner, Update};
 use crate::state::{StateError, StateIo};
-use axiomrl_core::Schedule;
-use axiomrl_core::random::uniform;
-use axiomrl_envs::{ObsRef, Rng, Space};
+use axiomrl_envs::{ObsRef, Rng};
 use axiomrl_nn::{
-    Activation, AdamConfig, Grad, Init, Mlp, MlpSpec, Optimizer, OptimizerConfig, fused_loss, global_norm, gradients,
-    leaf,
+    AdamConfig, Grad, Init, Mlp, MlpSpec, Optimizer, OptimizerConfig, fused_loss, global_norm, gradients, leaf,
 };
-use garde::Validate;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-/// Settings of discrete SAC.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, Validate)]
-#[serde(deny_unknown_fields, default)]
-#[garde(allow_unvalidated)]
-pub struct DiscreteSacConfig {
-    /// Step size of Adam, for actor, critics and temperature.
-    #[garde(custom(Schedule::range_ok(0.0, 1.0)))]
-    pub learning_rate: Schedule,
-    /// Transitions kept.
-    #[garde(range(min = 1, max = 100_000_000))]
-    pub buffer_capacity: usize,
-    /// Transitions per update.
-    #[garde(range(min = 1, max = 65_536))]
-    pub batch_size: usize,
-    /// Random steps before the first update.
-    pub learning_starts: u64,
-    /// Environment steps between bursts of updates.
-    #[garde(range(min = 1))]
-    pub train_frequency: u64,
-    /// Updates in a burst; -1 makes as many as steps were taken.
-    #[garde(range(min = -1, max = 100_000))]
-    pub gradient_steps: i64,
-    /// How much of the critics the target critics take over per update.
-    #[garde(range(min = 0.0, max = 1.0))]
-    pub tau: f32,
-    /// Discount per step.
-    #[garde(range(min = 0.0, max = 1.0))]
-    pub gamma: f32,
-    /// Rewards summed before bootstrapping.
-    #[garde(range(min = 1, max = 1000))]
-    pub n_step: usize,
-    /// Weight of the entropy: `auto`, or a number that stays fixed.
-    pub ent_coef: TemperatureSetting,
-    /// Temperature at the start when it is adapted.
-    #[garde(range(min = 1e-8, max = 1000.0))]
-    pub ent_coef_init: f32,
-    /// Entropy to aim for, as a part of that of uniform choice, over the run.
-    #[garde(custom(Schedule::range_ok(0.0, 1.0)))]
-    pub target_entropy_ratio: Schedule,
-    /// Widths of the hidden layers of actor and critics.
-    #[garde(custom(layer_widths))]
-    pub hidden_sizes: Vec<usize>,
-    /// Non-linearity of the hidden layers.
-    #[schemars(with = "String")]
-    pub activation: Activation,
-}
-
-impl Default for DiscreteSacConfig {
-    fn default() -> Self {
-        Self {
-            learning_rate: Schedule::Constant(3e-4),
-            buffer_capacity: 100_000,
-            batch_size: 64,
-            learning_starts: 1000,
-            train_frequency: 1,
-            gradient_steps: 1,
-            tau: 0.005,
-            gamma: 0.99,
-            n_step: 1,
-            ent_coef: TemperatureSetting::Auto,
-            ent_coef_init: 1.0,
-            target_entropy_ratio: Schedule::Constant(0.5),
-            hidden_sizes: vec![128, 128],
-            activation: Activation::Relu,
-        }
-    }
-}
-
-pub struct DiscreteSac;
-
-impl Algorithm for DiscreteSac {
-    type Config = DiscreteSacConfig;
-
-    fn build(config: DiscreteSacConfig, setup: &Setup) -> Result<Box<dyn Agent>, BuildError> {
-        let Space::Discrete { n: actions } = setup.action_space else {
-            return Err(BuildError::Setting("discrete SAC acts in Discrete spaces".to_owned()));
-        };
-        if config.n_step > config.buffer_capacity {
-            let (n, capacity) = (config.n_step, config.buffer_capacity);
-            let message = format!("`n_step` {n} is longer than `buffer_capacity` {capacity}; make the buffer larger");
-            return Err(BuildError::Setting(message));
-        }
-        let settings = ReplaySettings {
-            capacity: config.buffer_capacity,
-            batch_size: config.batch_size,
-            learning_starts: config.learning_starts,
-            train_frequency: config.train_frequency,
-            gradient_steps: u64::try_from(config.gradient_steps).ok(),
-            n_step: config.n_step,
-            gamma: config.gamma,
-            priority: None,
-            priority_beta: Schedule::Constant(1.0),
-            hindsight: None,
-        };
-        Ok(Box::new(OffPolicy::new(DiscreteSacLearner::new(config, actions, setup), settings, setup)))
-    }
-}
 
 /// The learner of discrete SAC.
-struct DiscreteSacLearner {
+pub struct DiscreteSacLearner {
     config: DiscreteSacConfig,
     encoder: Encoder,
     actions: usize,
@@ -158,33 +30,8 @@ struct DiscreteSacLearner {
     targets: Vec<f32>,
 }
 
-/// A policy over a few choices, in one row.
-struct Choices {
-    probability: Vec<f32>,
-    log: Vec<f32>,
-}
-
-impl Choices {
-    fn new(logits: &[f32], mask: &[bool]) -> Self {
-        let allowed = |i: usize| mask.is_empty() || mask[i];
-        let logit = |i: usize| if allowed(i) { logits[i] } else { f32::NEG_INFINITY };
-        let largest = (0..logits.len()).map(logit).fold(f32::NEG_INFINITY, f32::max);
-        let sum: f32 = (0..logits.len()).map(|i| (logit(i) - largest).exp()).sum();
-        let log: Vec<f32> = (0..logits.len())
-            // A forbidden choice has no part in any sum: its logarithm only has to be a number.
-            .map(|i| if allowed(i) { logits[i] - largest - sum.ln() } else { 0.0 })
-            .collect();
-        let probability = (0..logits.len()).map(|i| if allowed(i) { log[i].exp() } else { 0.0 }).collect();
-        Self { probability, log }
-    }
-
-    fn expect(&self, of: impl Fn(usize) -> f32) -> f32 {
-        self.probability.iter().enumerate().map(|(i, p)| p * of(i)).sum()
-    }
-}
-
 impl DiscreteSacLearner {
-    fn new(config: DiscreteSacConfig, actions: usize, setup: &Setup) -> Self {
+    pub fn new(config: DiscreteSacConfig, actions: usize, setup: &Setup) -> Self {
         let encoder = Encoder::new(&setup.observation_space);
         let mut rng = setup.rng("init");
         let spec = || MlpSpec::new(encoder.width(), &config.hidden_sizes, actions, config.activation);
@@ -343,7 +190,7 @@ impl ReplayLearner for DiscreteSacLearner {
         for (row, action) in actions.iter_mut().enumerate() {
             let choices = self.choices(&logits, masks, row);
             let likeliest = argmax(&choices.probability, self.mask(masks, row));
-            *action = if deterministic { likeliest } else { draw(&choices, likeliest, rng) } as f32;
+            *action = if deterministic { likeliest } else { choices.draw(likeliest, rng) } as f32;
         }
         self.logits = logits;
     }
@@ -391,38 +238,5 @@ impl ReplayLearner for DiscreteSacLearner {
         io.optimizer("actor", &mut self.actor_optimizer)?;
         io.optimizer("critic", &mut self.critic_optimizer)?;
         self.temperature.exchange(io)
-    }
-}
-
-/// A choice in proportion to its probability; `fallback` if rounding leaves the draw beyond the last.
-fn draw(choices: &Choices, fallback: usize, rng: &mut Rng) -> usize {
-    let mut rest = uniform(rng) as f32;
-    for (choice, p) in choices.probability.iter().enumerate() {
-        rest -= p;
-        if rest < 0.0 {
-            return choice;
-        }
-    }
-    fallback
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn forbidden_choices_have_no_part() {
-        let choices = Choices::new(&[1.0, 9.0, 1.0], &[true, false, true]);
-        assert_eq!(choices.probability, [0.5, 0.0, 0.5]);
-        assert!((choices.expect(|a| [2.0, 1000.0, 4.0][a]) - 3.0).abs() < 1e-6);
-        assert!((choices.expect(|a| -choices.log[a]) - 2f32.ln()).abs() < 1e-6);
-    }
-
-    #[test]
-    fn draws_follow_the_probabilities() {
-        let choices = Choices::new(&[0.0, 3f32.ln()], &[]);
-        let mut rng = axiomrl_core::stream(1, "test");
-        let ones = (0..4000).filter(|_| draw(&choices, 0, &mut rng) == 1).count();
-        assert!((2880..3120).contains(&ones), "{ones}");
     }
 }

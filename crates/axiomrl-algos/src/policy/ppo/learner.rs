@@ -1,128 +1,23 @@
-//! # PPO: proximal policy optimisation
-//!
-//! **What it does.** Alternates between playing a few steps with the current policy and improving policy and value
-//! function on what was played, without letting the policy move far from the one that played.
-//!
-//! **When to use it.** Fast simulators, many environments at once, any kind of action space. The safe first choice.
-//!
-//! **The update.** With the ratio r of new to old probability and the advantage A from GAE:
-//! ```text
-//! loss = -mean min(r A, clip(r, 1 - c, 1 + c) A) + c_v * mean 1/2 (V - G)^2 - c_e * mean entropy
-//! ```
-//! minimised by Adam over `update_epochs` passes of shuffled minibatches.
-//!
-//! **Details that matter.**
-//! - A time limit is bootstrapped with the value of the last observation; a termination is not.
-//! - Advantages are standardised within each minibatch (`normalize_advantage`).
-//! - Box actions are Gaussian with a state-independent standard deviation; they are clipped for the environment
-//!   only, and their probability is that of the unclipped action.
-//! - Policy and value are separate networks with orthogonal initialisation; the gradient of both is clipped together.
-//! - `target_kl` ends the passes early once the policy has moved that far (by 1.5 times).
-//! - `learning_rate` and `clip_coef` may be schedules: `{linear: [1e-3, 0]}`.
-//! - Masked actions have probability zero and receive no gradient.
-//!
-//! **What is left out.** Image observations; a shared torso; state-dependent exploration.
-//!
-//! **Reference.** Schulman and others, Proximal policy optimization algorithms, 2017.
+//! Passes of minibatches over a rollout.
 
-use super::ppo_loss::{Minibatch, PpoReport, PpoTerms, ppo_loss};
-use crate::agent::{Agent, Diverged, Setup, finite};
-use crate::config::layer_widths;
+use super::PpoConfig;
+use crate::agent::{Diverged, Setup, finite};
 use crate::parts::checks::BuildError;
 use crate::parts::encode::Encoder;
-use crate::regimes::{OnPolicy, RolloutLearner, RolloutUpdate};
-use crate::registry::Algorithm;
+use crate::policy::ppo_loss::{Minibatch, PpoReport, PpoTerms, ppo_loss};
+use crate::policy::shared::{METRICS, distribution_for, explained_variance, log_step, standardise};
+use crate::regimes::{RolloutLearner, RolloutUpdate};
 use crate::state::{StateError, StateIo};
-use axiomrl_core::{Metrics, Rollout, Schedule};
-use axiomrl_envs::{ObsRef, Rng, Space};
+use axiomrl_core::Rollout;
+use axiomrl_envs::{ObsRef, Rng};
 use axiomrl_nn::{
-    Activation, AdamConfig, Distribution, Init, Mlp, MlpSpec, Optimizer, OptimizerConfig, Params, clip_scale,
-    fused_loss, global_norm, gradients, leaf,
+    AdamConfig, Distribution, Init, Mlp, MlpSpec, Optimizer, OptimizerConfig, Params, clip_scale, fused_loss,
+    global_norm, gradients, leaf,
 };
-use garde::Validate;
 use rand::seq::SliceRandom;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-/// Settings of PPO.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, Validate)]
-#[serde(deny_unknown_fields, default)]
-#[garde(allow_unvalidated)]
-pub struct PpoConfig {
-    /// Step size of Adam.
-    #[garde(custom(Schedule::range_ok(0.0, 1.0)))]
-    pub learning_rate: Schedule,
-    /// Steps of each environment per rollout.
-    #[garde(range(min = 1, max = 1_000_000))]
-    pub num_steps: usize,
-    /// Passes over each rollout.
-    #[garde(range(min = 1, max = 1000))]
-    pub update_epochs: usize,
-    /// Steps per update.
-    #[garde(range(min = 1, max = 10_000_000))]
-    pub minibatch_size: usize,
-    /// Discount per step.
-    #[garde(range(min = 0.0, max = 1.0))]
-    pub gamma: f32,
-    /// Trade-off of bias and variance in the advantage.
-    #[garde(range(min = 0.0, max = 1.0))]
-    pub gae_lambda: f32,
-    /// How far the probability ratio may move.
-    #[garde(custom(Schedule::range_ok(0.0, 10.0)))]
-    pub clip_coef: Schedule,
-    /// How far a value may move per update; absent leaves it free.
-    #[garde(inner(range(min = 0.0)))]
-    pub value_clip_coef: Option<f32>,
-    /// Weight of the entropy bonus.
-    #[garde(custom(Schedule::range_ok(0.0, 10.0)))]
-    pub ent_coef: Schedule,
-    /// Weight of the value loss.
-    #[garde(range(min = 0.0, max = 100.0))]
-    pub vf_coef: f32,
-    /// Largest global norm of the gradient of policy and value together.
-    #[garde(range(min = 0.0))]
-    pub max_grad_norm: f32,
-    /// Standardise advantages within each minibatch.
-    pub normalize_advantage: bool,
-    /// Divergence at which the passes over a rollout end; absent makes them all.
-    #[garde(inner(range(min = 0.0)))]
-    pub target_kl: Option<f32>,
-    /// Widths of the hidden layers of both networks.
-    #[garde(custom(layer_widths))]
-    pub hidden_sizes: Vec<usize>,
-    /// Non-linearity of the hidden layers.
-    #[schemars(with = "String")]
-    pub activation: Activation,
-    /// Logarithm of the initial standard deviation of Box actions.
-    #[garde(range(min = -20.0, max = 2.0))]
-    pub log_std_init: f32,
-}
-
-impl Default for PpoConfig {
-    fn default() -> Self {
-        Self {
-            learning_rate: Schedule::Constant(3e-4),
-            num_steps: 2048,
-            update_epochs: 10,
-            minibatch_size: 64,
-            gamma: 0.99,
-            gae_lambda: 0.95,
-            clip_coef: Schedule::Constant(0.2),
-            value_clip_coef: None,
-            ent_coef: Schedule::Constant(0.0),
-            vf_coef: 0.5,
-            max_grad_norm: 0.5,
-            normalize_advantage: true,
-            target_kl: None,
-            hidden_sizes: vec![64, 64],
-            activation: Activation::Tanh,
-            log_std_init: 0.0,
-        }
-    }
-}
 
 /// The learner of PPO.
-struct PpoLearner {
+pub struct PpoLearner {
     config: PpoConfig,
     encoder: Encoder,
     distribution: Distribution,
@@ -139,19 +34,8 @@ struct PpoLearner {
     minibatch: Minibatch,
 }
 
-pub struct Ppo;
-
-impl Algorithm for Ppo {
-    type Config = PpoConfig;
-
-    fn build(config: PpoConfig, setup: &Setup) -> Result<Box<dyn Agent>, BuildError> {
-        let (num_steps, gamma, lambda) = (config.num_steps, config.gamma, config.gae_lambda);
-        Ok(Box::new(OnPolicy::new(PpoLearner::new(config, setup)?, num_steps, gamma, lambda, setup)))
-    }
-}
-
 impl PpoLearner {
-    fn new(config: PpoConfig, setup: &Setup) -> Result<Self, BuildError> {
+    pub fn new(config: PpoConfig, setup: &Setup) -> Result<Self, BuildError> {
         let distribution = distribution_for(&setup.action_space)?;
         let encoder = Encoder::new(&setup.observation_space);
         let mut rng = setup.rng("init");
@@ -212,17 +96,6 @@ impl PpoLearner {
     }
 }
 
-/// What a policy that is sampled from draws its actions from.
-pub(crate) fn distribution_for(actions: &Space) -> Result<Distribution, BuildError> {
-    match actions {
-        Space::Discrete { n } => Ok(Distribution::Categorical { n: *n }),
-        Space::MultiDiscrete { nvec } => Ok(Distribution::MultiCategorical { nvec: nvec.clone() }),
-        Space::MultiBinary { n } => Ok(Distribution::Bernoulli { n: *n }),
-        Space::Box(space) => Ok(Distribution::DiagGaussian { d: space.dim() }),
-        Space::Dict { .. } => Err(BuildError::Setting("actions cannot be a Dict".to_owned())),
-    }
-}
-
 /// Copies the chosen steps of a rollout side by side.
 fn gather(rollout: &Rollout, encoder: &Encoder, chosen: &[u32], normalize: bool, into: &mut Minibatch) {
     let spec = rollout.spec();
@@ -247,30 +120,6 @@ fn gather(rollout: &Rollout, encoder: &Encoder, chosen: &[u32], normalize: bool,
     if normalize && into.rows > 1 {
         standardise(&mut into.advantage);
     }
-}
-
-/// To mean 0 and (sample) standard deviation 1.
-pub(crate) fn standardise(values: &mut [f32]) {
-    let n = values.len() as f64;
-    let mean = values.iter().map(|&v| f64::from(v)).sum::<f64>() / n;
-    let variance = values.iter().map(|&v| (f64::from(v) - mean).powi(2)).sum::<f64>() / (n - 1.0);
-    let (mean, scale) = (mean as f32, 1.0 / (variance.sqrt() as f32 + 1e-8));
-    values.iter_mut().for_each(|v| *v = (*v - mean) * scale);
-}
-
-/// How much of the variance of the returns the values foresaw: 1 is all, below 0 is worse than none.
-pub(crate) fn explained_variance(rollout: &Rollout, n: usize) -> f32 {
-    let variance = |values: &mut dyn Iterator<Item = f32>| {
-        let (mut sum, mut squares) = (0.0f64, 0.0f64);
-        for v in values {
-            sum += f64::from(v);
-            squares += f64::from(v) * f64::from(v);
-        }
-        squares / n as f64 - (sum / n as f64).powi(2)
-    };
-    let total = variance(&mut rollout.returns[..n].iter().copied());
-    let left = variance(&mut rollout.returns[..n].iter().zip(&rollout.value[..n]).map(|(g, v)| g - v));
-    if total > 0.0 { (1.0 - left / total) as f32 } else { 0.0 }
 }
 
 impl RolloutLearner for PpoLearner {
@@ -388,29 +237,4 @@ impl RolloutLearner for PpoLearner {
         }
         Ok(())
     }
-}
-
-/// What is reported.
-pub(crate) const METRICS: &[&str] = &[
-    "loss",
-    "policy_gradient_loss",
-    "value_loss",
-    "entropy",
-    "approx_kl",
-    "clip_fraction",
-    "grad_norm",
-    "learning_rate",
-    "clip_range",
-    "explained_variance",
-    "std",
-];
-
-pub(crate) fn log_step(metrics: &mut Metrics, report: &PpoReport, norm: f32) {
-    metrics.add("loss", report.loss);
-    metrics.add("policy_gradient_loss", report.policy_loss);
-    metrics.add("value_loss", report.value_loss);
-    metrics.add("entropy", report.entropy);
-    metrics.add("approx_kl", report.approx_kl);
-    metrics.add("clip_fraction", report.clip_fraction);
-    metrics.add("grad_norm", norm);
 }

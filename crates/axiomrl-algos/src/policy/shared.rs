@@ -1,0 +1,67 @@
+//! What every policy that learns from its own rollouts does alike.
+
+use super::ppo_loss::PpoReport;
+use crate::parts::checks::BuildError;
+use axiomrl_core::{Metrics, Rollout};
+use axiomrl_envs::Space;
+use axiomrl_nn::Distribution;
+
+/// What a policy that is sampled from draws its actions from.
+pub fn distribution_for(actions: &Space) -> Result<Distribution, BuildError> {
+    match actions {
+        Space::Discrete { n } => Ok(Distribution::Categorical { n: *n }),
+        Space::MultiDiscrete { nvec } => Ok(Distribution::MultiCategorical { nvec: nvec.clone() }),
+        Space::MultiBinary { n } => Ok(Distribution::Bernoulli { n: *n }),
+        Space::Box(space) => Ok(Distribution::DiagGaussian { d: space.dim() }),
+        Space::Dict { .. } => Err(BuildError::Setting("actions cannot be a Dict".to_owned())),
+    }
+}
+
+/// To mean 0 and (sample) standard deviation 1.
+pub fn standardise(values: &mut [f32]) {
+    let n = values.len() as f64;
+    let mean = values.iter().map(|&v| f64::from(v)).sum::<f64>() / n;
+    let variance = values.iter().map(|&v| (f64::from(v) - mean).powi(2)).sum::<f64>() / (n - 1.0);
+    let (mean, scale) = (mean as f32, 1.0 / (variance.sqrt() as f32 + 1e-8));
+    values.iter_mut().for_each(|v| *v = (*v - mean) * scale);
+}
+
+/// How much of the variance of the returns the values foresaw: 1 is all, below 0 is worse than none.
+pub fn explained_variance(rollout: &Rollout, n: usize) -> f32 {
+    let variance = |values: &mut dyn Iterator<Item = f32>| {
+        let (mut sum, mut squares) = (0.0f64, 0.0f64);
+        for v in values {
+            sum += f64::from(v);
+            squares += f64::from(v) * f64::from(v);
+        }
+        squares / n as f64 - (sum / n as f64).powi(2)
+    };
+    let total = variance(&mut rollout.returns[..n].iter().copied());
+    let left = variance(&mut rollout.returns[..n].iter().zip(&rollout.value[..n]).map(|(g, v)| g - v));
+    if total > 0.0 { (1.0 - left / total) as f32 } else { 0.0 }
+}
+
+/// What is reported.
+pub const METRICS: &[&str] = &[
+    "loss",
+    "policy_gradient_loss",
+    "value_loss",
+    "entropy",
+    "approx_kl",
+    "clip_fraction",
+    "grad_norm",
+    "learning_rate",
+    "clip_range",
+    "explained_variance",
+    "std",
+];
+
+pub fn log_step(metrics: &mut Metrics, report: &PpoReport, norm: f32) {
+    metrics.add("loss", report.loss);
+    metrics.add("policy_gradient_loss", report.policy_loss);
+    metrics.add("value_loss", report.value_loss);
+    metrics.add("entropy", report.entropy);
+    metrics.add("approx_kl", report.approx_kl);
+    metrics.add("clip_fraction", report.clip_fraction);
+    metrics.add("grad_norm", norm);
+}

@@ -1,0 +1,72 @@
+//! When and from what an off-policy learner is updated.
+
+use crate::parts::checks::BuildError;
+use axiomrl_core::{Hindsight, PrioritySpec, Schedule};
+
+/// When and from what an off-policy learner is updated.
+#[derive(Clone, Debug)]
+pub struct ReplaySettings {
+    pub capacity: usize,
+    pub batch_size: usize,
+    /// Steps of uniformly random actions before the first update.
+    pub learning_starts: u64,
+    /// Environment steps between bursts of updates.
+    pub train_frequency: u64,
+    /// Updates in a burst; `None` makes as many as steps were taken.
+    pub gradient_steps: Option<u64>,
+    pub n_step: usize,
+    pub gamma: f32,
+    pub priority: Option<PrioritySpec>,
+    /// Exponent of the importance weights over the run.
+    pub priority_beta: Schedule,
+    /// Gives transitions goals that were reached.
+    pub hindsight: Option<Hindsight>,
+}
+
+impl ReplaySettings {
+    /// The settings themselves, unless they contradict each other.
+    pub fn checked(self) -> Result<Self, BuildError> {
+        let (n, capacity) = (self.n_step, self.capacity);
+        if n > capacity {
+            let message = format!("`n_step` {n} is longer than `buffer_capacity` {capacity}; make the buffer larger");
+            return Err(BuildError::Setting(message));
+        }
+        Ok(self)
+    }
+}
+
+/// Reads the keys of a uniform replay from any algorithm's settings. A macro, because serde can either refuse unknown keys
+/// or share a struct of common ones, and refusing matters more: so each algorithm lists these keys itself.
+macro_rules! replay_settings {
+    ($config:expr) => {
+        $crate::regimes::ReplaySettings {
+            capacity: $config.buffer_capacity,
+            batch_size: $config.batch_size,
+            learning_starts: $config.learning_starts,
+            train_frequency: $config.train_frequency,
+            gradient_steps: u64::try_from($config.gradient_steps).ok(),
+            n_step: $config.n_step,
+            gamma: $config.gamma,
+            priority: None,
+            priority_beta: axiomrl_core::Schedule::Constant(1.0),
+            hindsight: None,
+        }
+        .checked()
+    };
+}
+
+/// As [`replay_settings`], for settings that may ask for prioritised replay.
+macro_rules! prioritized_replay_settings {
+    ($config:expr) => {
+        $crate::regimes::replay_settings!($config).map(|uniform| $crate::regimes::ReplaySettings {
+            priority: $config.prioritized_replay.then_some(axiomrl_core::PrioritySpec {
+                alpha: $config.prioritized_alpha,
+                eps: $config.prioritized_eps,
+            }),
+            priority_beta: $config.prioritized_beta.clone(),
+            ..uniform
+        })
+    };
+}
+
+pub(crate) use {prioritized_replay_settings, replay_settings};
