@@ -5,6 +5,7 @@ mod loops;
 mod machine;
 mod memory;
 mod peers;
+mod pixels;
 mod startup;
 mod updates;
 
@@ -35,6 +36,8 @@ enum Part {
     Startup,
     Updates,
     Memory,
+    /// DrQ-v2 with the sizes of its paper
+    Pixels,
     /// Single operations, printed only
     Ops,
     /// Time against size and the memory of large stores; written to files of its own, and only when asked for
@@ -49,6 +52,7 @@ struct Results {
     startup: Option<startup::Startup>,
     updates: Option<Vec<updates::Update>>,
     memory: Option<memory::Memory>,
+    pixels: Option<pixels::Pixels>,
 }
 
 impl Bench {
@@ -76,6 +80,7 @@ impl Bench {
             startup: wanted(Part::Startup).then(|| startup::measure(&binary, scratch.path())).transpose()?,
             updates: wanted(Part::Updates).then(updates::measure).transpose()?,
             memory: wanted(Part::Memory).then(|| memory::measure(&binary, scratch.path())).transpose()?,
+            pixels: wanted(Part::Pixels).then(|| pixels::measure(&binary, scratch.path())).transpose()?,
             machine,
         };
         if wanted(Part::Ops) {

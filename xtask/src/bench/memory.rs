@@ -9,8 +9,8 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-const STEPS: u64 = 200_000;
-const CAPACITY: u64 = 20_000;
+const STEPS: u64 = 1_000_000;
+const CAPACITY: u64 = 100_000;
 /// A process that keeps its memory still moves by a page here and there.
 const TOLERANCE_KIB: u64 = 1024;
 
@@ -31,7 +31,7 @@ pub struct Point {
 
 /// Only Linux tells the memory of a process in a file.
 pub fn measure(binary: &Binary, folder: &Path) -> Result<Memory> {
-    let work = "DQN CartPole, 200k steps, 20k transitions kept";
+    let work = "DQN CartPole, a million steps, 100k transitions kept";
     let points = watch(binary, &folder.join("memory"))?;
     println!("\n{work}\n{:>10} {:>12}", "until step", "resident KiB");
     for point in &points {
@@ -74,7 +74,7 @@ fn watch(binary: &Binary, run_dir: &Path) -> Result<Vec<Point>> {
     Ok(points.map(|(i, resident_kib)| Point { until_step: (i as u64 + 1) * tenth, resident_kib }).collect())
 }
 
-fn resident_kib(process: u32) -> Option<u64> {
+pub fn resident_kib(process: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     line.split_whitespace().next()?.parse().ok()
