@@ -12,9 +12,9 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-/// How long a companion without work stays awake: longer than what an update does between two products, and no longer than
-/// others on a busy machine would notice.
-const AWAKE: Duration = Duration::from_micros(200);
+/// How long a companion without work stays awake: longer than what a training loop does from one update to the next (a step of
+/// the environment, drawing a batch), and no longer than others on a busy machine would notice.
+const AWAKE: Duration = Duration::from_millis(1);
 
 /// Rounds of waiting before the processor is offered to others.
 const PATIENCE: u32 = 4096;

@@ -74,9 +74,6 @@ pub fn run(options: &Options) -> Result<()> {
     let peers = peer::prepare(options, &mut missing)?;
     let ours = Ours::build(options.native)?;
     let mut figures = Figures::default();
-    for threads in THREADS {
-        figures.add_all("ours", ours.peak(threads, options.rounds)?);
-    }
     let wanted = |id: &str| options.only_work.is_empty() || options.only_work.iter().any(|only| only == id);
     for work in WORKS.iter().filter(|work| wanted(work.id)) {
         take_turns(work, &ours, &peers, options.rounds, &mut figures, &mut missing)?;
@@ -110,6 +107,8 @@ fn take_turns(
     for round in 1..=rounds {
         eprintln!("{}, round {round} of {rounds}", work.title);
         for threads in THREADS {
+            // Again and again: a share of a peak that was found in a slow minute would be too large.
+            figures.add_all("ours", ours.peak(threads)?);
             figures.add_all("ours", ours.measure(work, threads)?);
             figures.add_all(NATIVE, ours.measure_native(work, threads)?);
             for peer in peers.iter().filter(|peer| peer.peer.works.contains(&work.id)) {

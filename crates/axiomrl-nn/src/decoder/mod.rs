@@ -5,17 +5,12 @@ mod upconv;
 
 use crate::composed;
 use crate::error::NnError;
-use crate::images::{self, Kept, Pixels};
+use crate::image_net::{ImageNet, ImageSpec};
 use crate::init::Init;
-use crate::named::{export_layout, import_layout};
-use crate::ops::map_images;
-use crate::params::Params;
 use crate::spec::{Activation, TensorLayout};
-use crate::tensors::{into_graph, on_fused_device};
 use burn::tensor::Tensor;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
 use upconv::UpConv;
 
 /// A linear map to a small image, then layers that each double it: nearest enlargement, 3x3 convolution, activation.
@@ -120,56 +115,22 @@ impl DecoderSpec {
     }
 }
 
-/// A decoder: its shape and its parameters.
-#[derive(Clone, Debug)]
-pub struct Decoder {
-    /// The shape.
-    pub spec: Arc<DecoderSpec>,
-    /// Parameters `[1, parameters]`.
-    pub params: Params,
-}
+/// A decoder with its parameters.
+pub type Decoder = ImageNet<DecoderSpec>;
 
-impl Decoder {
-    /// Every layer is drawn as a hidden layer of `init`.
-    pub fn new(spec: DecoderSpec, init: &Init, rng: &mut ChaCha8Rng) -> Self {
-        let mut values = Vec::with_capacity(spec.param_count());
-        init.draw_hidden(spec.inputs, spec.start_len(), &mut values, rng);
-        for layer in spec.upconvs() {
-            init.draw_hidden(9 * layer.channels, layer.outputs, &mut values, rng);
+impl ImageSpec for DecoderSpec {
+    fn draw(&self, init: &Init, rng: &mut ChaCha8Rng, values: &mut Vec<f32>) {
+        init.draw_hidden(self.inputs, self.start_len(), values, rng);
+        for layer in self.upconvs() {
+            init.draw_hidden(9 * layer.channels, layer.outputs, values, rng);
         }
-        Self { params: Params::from_vec(1, spec.param_count(), values), spec: Arc::new(spec) }
     }
 
-    /// Images `[images, height·width·channels]` of feature rows, without a graph; `out` is resized.
-    pub fn infer(&self, x: &[f32], images: usize, out: &mut Vec<f32>) {
-        out.resize(images * self.spec.output_shape().iter().product::<usize>(), 0.0);
-        let mut kept = Kept::new(&*self.spec, images);
-        images::forward(&*self.spec, images, Pixels::Floats(x), self.params.as_slice(), &mut kept, out);
+    fn tensors(&self) -> Vec<TensorLayout> {
+        self.layout()
     }
 
-    /// Evaluates as one graph node: `x` `[images, inputs]`, result `[images, height·width·channels]`.
-    ///
-    /// `params` comes from `self.params.tracked()` or `.frozen()`.
-    pub fn forward(&self, x: Tensor<2>, params: Tensor<2>) -> Tensor<2> {
-        if !on_fused_device(&params) {
-            return composed::decoder(&self.spec, x, params);
-        }
-        into_graph(map_images(self.spec.clone(), x, params))
-    }
-
-    /// Hands out every tensor by name: convolutions in PyTorch's layout, the linear map's rows channels last.
-    pub fn export(&self, prefix: &str, put: &mut dyn FnMut(String, Vec<usize>, Vec<f32>)) {
-        export_layout(&self.spec.layout(), self.params.as_slice(), prefix, put);
-    }
-
-    /// Reads every tensor back; on an error the network is unchanged.
-    pub fn import(
-        &mut self,
-        prefix: &str,
-        get: &mut dyn FnMut(&str) -> Option<(Vec<usize>, Vec<f32>)>,
-    ) -> Result<(), NnError> {
-        let values = import_layout(&self.spec.layout(), 1, prefix, get)?;
-        self.params.make_mut().copy_from_slice(&values);
-        Ok(())
+    fn composed(&self, x: Tensor<2>, params: Tensor<2>) -> Tensor<2> {
+        composed::decoder(self, x, params)
     }
 }

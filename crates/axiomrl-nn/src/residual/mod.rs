@@ -5,19 +5,14 @@ mod passes;
 use crate::composed;
 use crate::convolution::Convolution;
 use crate::error::NnError;
-use crate::images::{self, Kept, Pixels};
+use crate::image_net::{ImageNet, ImageSpec, SeesImages};
 use crate::init::Init;
 use crate::kernels::patches::Window;
 use crate::kernels::pooling::Pool;
-use crate::named::{export_layout, import_layout};
-use crate::ops::{map_byte_images, map_images};
-use crate::params::Params;
 use crate::spec::TensorLayout;
-use crate::tensors::{into_graph, leaf_from_bytes, on_fused_device};
 use burn::tensor::Tensor;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
 
 /// Residual stages over images `[height, width, channels]`, channels last, and a linear map to the features.
 ///
@@ -134,75 +129,25 @@ impl Stage {
     }
 }
 
-/// A residual encoder: its shape and its parameters.
-#[derive(Clone, Debug)]
-pub struct ResidualNet {
-    /// The shape.
-    pub spec: Arc<ResidualSpec>,
-    /// Parameters `[1, parameters]`.
-    pub params: Params,
-}
+/// A residual encoder with its parameters.
+pub type ResidualNet = ImageNet<ResidualSpec>;
 
-impl ResidualNet {
-    /// Every layer is drawn as a hidden layer of `init`.
-    pub fn new(spec: ResidualSpec, init: &Init, rng: &mut ChaCha8Rng) -> Self {
-        let (stages, linear) = spec.plan();
-        let mut values = Vec::with_capacity(spec.param_count());
+impl SeesImages for ResidualSpec {}
+
+impl ImageSpec for ResidualSpec {
+    fn draw(&self, init: &Init, rng: &mut ChaCha8Rng, values: &mut Vec<f32>) {
+        let (stages, linear) = self.plan();
         for (_, conv) in stages.iter().flat_map(Stage::convolutions) {
-            init.draw_hidden(conv.window.patch_len(), conv.outputs, &mut values, rng);
+            init.draw_hidden(conv.window.patch_len(), conv.outputs, values, rng);
         }
-        init.draw_hidden(linear.inputs, spec.features, &mut values, rng);
-        Self { params: Params::from_vec(1, spec.param_count(), values), spec: Arc::new(spec) }
+        init.draw_hidden(linear.inputs, self.features, values, rng);
     }
 
-    /// Features `[images, features]` of float images, without a graph; `out` is resized.
-    pub fn infer(&self, x: &[f32], images: usize, out: &mut Vec<f32>) {
-        self.run(Pixels::Floats(x), images, out);
+    fn tensors(&self) -> Vec<TensorLayout> {
+        self.layout()
     }
 
-    /// As [`infer`](Self::infer) for bytes, scaled to 0..1.
-    pub fn infer_u8(&self, x: &[u8], images: usize, out: &mut Vec<f32>) {
-        self.run(Pixels::Bytes(x), images, out);
-    }
-
-    fn run(&self, x: Pixels<'_>, images: usize, out: &mut Vec<f32>) {
-        out.resize(images * self.spec.features, 0.0);
-        let mut kept = Kept::new(&*self.spec, images);
-        images::forward(&*self.spec, images, x, self.params.as_slice(), &mut kept, out);
-    }
-
-    /// Evaluates as one graph node: `x` `[images, height·width·channels]`, result `[images, features]`.
-    ///
-    /// `params` comes from `self.params.tracked()` or `.frozen()`.
-    pub fn forward(&self, x: Tensor<2>, params: Tensor<2>) -> Tensor<2> {
-        if !on_fused_device(&params) {
-            return composed::residual(&self.spec, x, params);
-        }
-        into_graph(map_images(self.spec.clone(), x, params))
-    }
-
-    /// As [`forward`](Self::forward) for bytes, scaled to 0..1; they get no gradient.
-    pub fn forward_u8(&self, x: impl Into<Arc<[u8]>>, images: usize, params: Tensor<2>) -> Tensor<2> {
-        let x = x.into();
-        if !on_fused_device(&params) {
-            return composed::residual(&self.spec, leaf_from_bytes(&x, images, &params.device()), params);
-        }
-        into_graph(map_byte_images(self.spec.clone(), x, images, params))
-    }
-
-    /// Hands out every tensor by name: convolutions in PyTorch's layout, `linear.weight` with its columns channels last.
-    pub fn export(&self, prefix: &str, put: &mut dyn FnMut(String, Vec<usize>, Vec<f32>)) {
-        export_layout(&self.spec.layout(), self.params.as_slice(), prefix, put);
-    }
-
-    /// Reads every tensor back; on an error the network is unchanged.
-    pub fn import(
-        &mut self,
-        prefix: &str,
-        get: &mut dyn FnMut(&str) -> Option<(Vec<usize>, Vec<f32>)>,
-    ) -> Result<(), NnError> {
-        let values = import_layout(&self.spec.layout(), 1, prefix, get)?;
-        self.params.make_mut().copy_from_slice(&values);
-        Ok(())
+    fn composed(&self, x: Tensor<2>, params: Tensor<2>) -> Tensor<2> {
+        composed::residual(self, x, params)
     }
 }

@@ -37,8 +37,8 @@ impl Ours {
     }
 
     /// What the cores can multiply at most.
-    pub fn peak(&self, threads: usize, rounds: u32) -> Result<Vec<Figure>> {
-        updates(&self.updates, "gemm_peak", threads, 5 * rounds)
+    pub fn peak(&self, threads: usize) -> Result<Vec<Figure>> {
+        updates(&self.updates, "gemm_peak", threads, ROUNDS)
     }
 
     pub fn measure(&self, work: &Work, threads: usize) -> Result<Vec<Figure>> {
