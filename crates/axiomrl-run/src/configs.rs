@@ -58,7 +58,9 @@ pub fn load(name_or_path: &str) -> Result<(String, String), ConfigsError> {
         return Err(ConfigsError::Folder { path: path.into() });
     }
     let known: Vec<&str> = PACKAGED.iter().map(|packaged| packaged.name).collect();
-    Err(ConfigsError::Unknown { name: name_or_path.to_owned(), hint: nearest(name, &known) })
+    // The message names the command that lists them: too many to list here.
+    let hint = near(name, &known).map_or(String::new(), did_you_mean);
+    Err(ConfigsError::Unknown { name: name_or_path.to_owned(), hint })
 }
 
 /// Reads a run file whole: every default filled in, `assignments` (`key=value`) applied, every name known.
@@ -124,13 +126,20 @@ fn packaged_name(written: &str) -> &str {
     name.strip_suffix(".yaml").or_else(|| name.strip_suffix(".yml")).unwrap_or(name)
 }
 
+/// The known name that may have been meant.
+fn near<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
+    let similarity = |name: &str| strsim::jaro_winkler(&written.to_lowercase(), name);
+    let best = known.iter().max_by(|a, b| similarity(a).total_cmp(&similarity(b)));
+    best.copied().filter(|best| similarity(best) > 0.75)
+}
+
+fn did_you_mean(name: &str) -> String {
+    format!("; did you mean `{name}`?")
+}
+
 /// The nearest known name as the end of a message, or all of them when nothing is near.
 fn nearest(written: &str, known: &[&str]) -> String {
-    let similarity = |name: &str| strsim::jaro_winkler(&written.to_lowercase(), name);
-    match known.iter().max_by(|a, b| similarity(a).total_cmp(&similarity(b))) {
-        Some(best) if similarity(best) > 0.75 => format!("; did you mean `{best}`?"),
-        _ => format!("; known: {}", known.join(", ")),
-    }
+    near(written, known).map_or_else(|| format!("; known: {}", known.join(", ")), did_you_mean)
 }
 
 #[cfg(test)]

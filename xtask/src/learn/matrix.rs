@@ -97,8 +97,8 @@ pub const MATRIX: &[Row] = &[
     row("crossq/pendulum", "Pendulum-v1", -200.0, 20_000),
     row("naf/pendulum", "Pendulum-v1", -200.0, 20_000),
     row("mpo/pendulum", "Pendulum-v1", -200.0, 30_000),
-    row("redq/pendulum", "Pendulum-v1", -200.0, 5000),
-    row("droq/pendulum", "Pendulum-v1", -200.0, 5000),
+    row("redq/pendulum", "Pendulum-v1", -200.0, 2500),
+    row("droq/pendulum", "Pendulum-v1", -200.0, 2500),
     row("discrete_sac/cartpole", "CartPole-v1", 450.0, 100_000),
     row("sac/mountaincarcontinuous", "MountainCarContinuous-v0", 90.0, 50_000),
     row("drqv2/pendulum_pixels", "PendulumPixels-v0", -250.0, 50_000),
@@ -118,8 +118,8 @@ pub const MATRIX: &[Row] = &[
     // The best policy without memory lasts 52 steps, with the last action 101.
     row("dqn/cartpole", "CartPoleNoVel-v1", 110.0, 50_000).control(NO_MEMORY),
     row("d4pg/pendulum", "Pendulum-v1", -200.0, 20_000).control(NARROW_SUPPORT),
-    row("redq/pendulum", "Pendulum-v1", -200.0, 5000).control(ONE_UPDATE),
-    row("droq/pendulum", "Pendulum-v1", -200.0, 5000).control(ONE_UPDATE),
+    row("redq/pendulum", "Pendulum-v1", -200.0, 2500).control(ONE_UPDATE),
+    row("droq/pendulum", "Pendulum-v1", -200.0, 2500).control(ONE_UPDATE),
     row("sac/mountaincarcontinuous", "MountainCarContinuous-v0", 90.0, 50_000).control(INDEPENDENT_NOISE),
     row("drqv2/pendulum_pixels", "PendulumPixels-v0", -250.0, 50_000).control(NO_SHIFT),
     // Chance reaches some goals; a fifth of them would already be much.

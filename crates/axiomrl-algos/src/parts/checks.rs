@@ -11,8 +11,8 @@ pub enum BuildError {
     ActionSpace { algo: String, env: String, kind: &'static str, fits: String },
     #[error("`{algo}` needs bounded actions, and `{env}` has an unbounded Box; give the environment finite bounds")]
     Unbounded { algo: String, env: String },
-    #[error("`{algo}` takes vectors, and `{env}` gives images; use a vector environment")]
-    Image { algo: String, env: String },
+    #[error("`{algo}` takes vectors, and `{env}` gives images; algorithms that see them: {fits}")]
+    Image { algo: String, env: String, fits: String },
     #[error("algo_kwargs: {0}")]
     Setting(String),
 }
@@ -22,11 +22,9 @@ pub fn check_fit(entry: &AlgoEntry, env: &str, setup: &Setup) -> Result<(), Buil
     let algo = entry.name.to_owned();
     let env = env.to_owned();
     let kind = ActionKind::of(&setup.action_space);
-    if !kind.is_some_and(|k| entry.actions.contains(&k)) {
-        let fits: Vec<&str> =
-            registry().iter().filter(|e| kind.is_some_and(|k| e.actions.contains(&k))).map(|e| e.name).collect();
-        let fits = if fits.is_empty() { "none".to_owned() } else { fits.join(", ") };
-        return Err(BuildError::ActionSpace { algo, env, kind: setup.action_space.kind(), fits });
+    let acts = |entry: &AlgoEntry| kind.is_some_and(|kind| entry.actions.contains(&kind));
+    if !acts(entry) {
+        return Err(BuildError::ActionSpace { algo, env, kind: setup.action_space.kind(), fits: fitting(acts) });
     }
     if let Space::Box(space) = &setup.action_space
         && !space.is_bounded()
@@ -34,7 +32,13 @@ pub fn check_fit(entry: &AlgoEntry, env: &str, setup: &Setup) -> Result<(), Buil
         return Err(BuildError::Unbounded { algo, env });
     }
     if !entry.images && setup.observation_space.image_shape().is_some() {
-        return Err(BuildError::Image { algo, env });
+        return Err(BuildError::Image { algo, env, fits: fitting(|entry| entry.images && acts(entry)) });
     }
     Ok(())
+}
+
+/// The names of the algorithms that fit.
+fn fitting(fits: impl Fn(&AlgoEntry) -> bool) -> String {
+    let names: Vec<&str> = registry().iter().filter(|entry| fits(entry)).map(|entry| entry.name).collect();
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }

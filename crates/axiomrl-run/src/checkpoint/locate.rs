@@ -47,7 +47,7 @@ pub(super) fn nothing_at(path: &Path) -> CheckpointError {
     let parent = crate::files::parent_of(path);
     let found = match list(parent).as_slice() {
         _ if !parent.is_dir() => format!("there is no folder {} either", parent.display()),
-        [] => format!("{} holds {}", parent.display(), describe(parent)),
+        [] => "there is nothing; give a run folder or a checkpoint folder".to_owned(),
         others => format!("{} has the checkpoints {}", parent.display(), names(others)),
     };
     CheckpointError::NotFound { path: path.to_path_buf(), found }
