@@ -70,3 +70,24 @@ macro_rules! prioritized_replay_settings {
 }
 
 pub(crate) use {prioritized_replay_settings, replay_settings};
+
+#[cfg(test)]
+mod tests {
+    use crate::continuous::{AcConfig, NafConfig};
+
+    #[test]
+    fn more_steps_than_fit_into_the_store_are_refused_with_the_remedy() {
+        let short = NafConfig { n_step: 50, buffer_capacity: 20, ..NafConfig::default() };
+        let message = replay_settings!(short).unwrap_err().to_string();
+        assert!(message.contains("`n_step` 50") && message.contains("make the buffer larger"), "{message}");
+        let full = NafConfig { n_step: 20, buffer_capacity: 20, ..NafConfig::default() };
+        assert!(replay_settings!(full).is_ok());
+    }
+
+    #[test]
+    fn priorities_are_asked_for_by_their_key() {
+        let config = |prioritized_replay| AcConfig { prioritized_replay, ..AcConfig::default() };
+        assert!(prioritized_replay_settings!(config(false)).unwrap().priority.is_none());
+        assert!(prioritized_replay_settings!(config(true)).unwrap().priority.is_some());
+    }
+}

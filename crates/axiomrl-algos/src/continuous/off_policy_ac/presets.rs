@@ -198,6 +198,5 @@ mod tests {
         refused(AcConfig { top_quantiles_to_drop: 25, ..tqc() }, "n_quantiles");
         refused(AcConfig { subset_size: 11, ..redq() }, "n_critics");
         refused(AcConfig { critic_layer_norm: true, ..crossq() }, "batch_renorm");
-        refused(AcConfig { n_step: 50, buffer_capacity: 20, ..d4pg() }, "buffer_capacity");
     }
 }
