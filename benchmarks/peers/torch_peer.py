@@ -7,19 +7,20 @@ import warnings
 
 import common
 
-WORKS = ("dqn_update", "ppo_minibatch", "sac_update", "nature_cnn", "lstm", "policy_inference", "drqv2_update")
+WORKS = ("dqn_update", "ppo_minibatch", "sac_update", "td3_update", "nature_cnn", "lstm", "policy_inference", "drqv2_update")
 options = common.arguments(WORKS)
 
 import torch  # noqa: E402  (after the thread limits)
 
 from torch_drqv2 import drqv2  # noqa: E402
 from torch_nets import cnn_step, inference, lstm_step  # noqa: E402
-from torch_updates import dqn, ppo, sac  # noqa: E402
+from torch_updates import dqn, ppo, sac, td3  # noqa: E402
 
 BUILDERS = {
     "dqn_update": dqn,
     "ppo_minibatch": ppo,
     "sac_update": sac,
+    "td3_update": td3,
     "nature_cnn": cnn_step,
     "lstm": lstm_step,
     "policy_inference": inference,

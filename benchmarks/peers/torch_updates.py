@@ -1,4 +1,4 @@
-"""The three updates in PyTorch; `variant` is "default", "tuned" or "compiled"."""
+"""Updates of small networks in PyTorch; `variant` is "default", "tuned" or "compiled"."""
 
 import copy
 import itertools
@@ -82,6 +82,16 @@ def ppo(variant, rows=64):
     return update
 
 
+def follow(slow, fast, tuned):
+    """Moves target parameters a little towards the online ones."""
+    with torch.no_grad():
+        if tuned:
+            torch._foreach_lerp_(slow, fast, 0.005)
+        else:
+            for slow, fast in zip(slow, fast):
+                slow.mul_(0.995).add_(fast, alpha=0.005)
+
+
 def squashed(head):
     """An action of the tanh-Gaussian policy and its log-density."""
     mean, log_std = head.chunk(2, dim=1)
@@ -142,11 +152,55 @@ def sac(variant, rows=256, obs_width=17, d=6):
         alpha_adam.zero_grad(set_to_none=True)
         loss.backward()
         alpha_adam.step()
+        follow(target_parameters, critic_parameters, tuned)
+
+    return update
+
+
+def td3(variant, rows=256, obs_width=3, d=1):
+    """The sizes of Pendulum; every second update moves the actor and the targets."""
+    tuned = variant != "default"
+    actor = nn.Sequential(mlp(obs_width, 256, d, nn.ReLU), nn.Tanh())
+    critics = nn.ModuleList(mlp(obs_width + d, 256, 1, nn.ReLU) for _ in range(2))
+    target_actor, target_critics = copy.deepcopy(actor), copy.deepcopy(critics)
+    actor_adam = optimizer(actor.parameters(), 1e-5, tuned)
+    critic_adam = optimizer(critics.parameters(), 1e-5, tuned)
+    fast = [*actor.parameters(), *critics.parameters()]
+    slow = [*target_actor.parameters(), *target_critics.parameters()]
+    obs, next_obs = torch.randn(rows, obs_width), torch.randn(rows, obs_width)
+    action, reward = torch.rand(rows, d) * 2 - 1, torch.randn(rows)
+
+    def critic_loss():
         with torch.no_grad():
-            if tuned:
-                torch._foreach_lerp_(target_parameters, critic_parameters, 0.005)
-            else:
-                for slow, fast in zip(target_parameters, critic_parameters):
-                    slow.mul_(0.995).add_(fast, alpha=0.005)
+            noise = (torch.randn_like(action) * 0.2).clamp(-0.5, 0.5)
+            joint = torch.cat([next_obs, (target_actor(next_obs) + noise).clamp(-1, 1)], dim=1)
+            goal = reward + 0.99 * torch.min(target_critics[0](joint), target_critics[1](joint)).squeeze(1)
+        joint = torch.cat([obs, action], dim=1)
+        return sum(F.mse_loss(critic(joint).squeeze(1), goal) for critic in critics)
+
+    def actor_loss():
+        return -critics[0](torch.cat([obs, actor(obs)], dim=1)).mean()
+
+    critic_loss, actor_loss = prepared(critic_loss, variant), prepared(actor_loss, variant)
+    updates = 0
+
+    def update():
+        nonlocal updates
+        updates += 1
+        loss = critic_loss()
+        critic_adam.zero_grad(set_to_none=True)
+        loss.backward()
+        critic_adam.step()
+        if updates % 2:
+            return
+        if tuned:
+            critics.requires_grad_(False)
+        loss = actor_loss()
+        actor_adam.zero_grad(set_to_none=True)
+        loss.backward()
+        actor_adam.step()
+        if tuned:
+            critics.requires_grad_(True)
+        follow(slow, fast, tuned)
 
     return update

@@ -1,6 +1,6 @@
 //! One convolution over a chunk of images, forward and backward, on plain slices: what encoders are made of.
 //!
-//! A few images at a time: enough rows for an efficient product, few enough that their patches stay in the cache.
+//! A few images at a time: enough rows for an efficient product, few enough that they stay in the cache.
 
 use crate::buffers::Pooled;
 use crate::images::Pixels;
@@ -9,6 +9,7 @@ use crate::kernels::matmul::{Left, product};
 use crate::kernels::patches::{Window, fold};
 use crate::kernels::transpose::transpose;
 use crate::spec::{Activation, TensorLayout};
+use crate::windows::Windows;
 
 /// A convolution's geometry and the place of its parameters.
 #[derive(Clone, Copy, Debug)]
@@ -67,15 +68,10 @@ impl Convolution {
         [weight, bias]
     }
 
-    /// Images whose patches are multiplied at once.
-    fn group(&self) -> usize {
+    /// How many of `images` images are multiplied at once.
+    fn group(&self, images: usize) -> usize {
         const ROWS: usize = 512;
-        (ROWS / self.window.patches()).max(1)
-    }
-
-    /// Room for the patches of one group.
-    fn patch_room(&self, images: usize) -> Pooled {
-        Pooled::new(self.group().min(images) * self.window.patches() * self.window.patch_len())
+        (ROWS / self.window.patches()).clamp(1, images.max(1))
     }
 
     /// `target ← activation(conv(x) + bias)`; `before`, unless empty, keeps what the activation was applied to.
@@ -113,13 +109,13 @@ impl Convolution {
     ) {
         let (weight, bias) = params[self.offset..self.offset + self.params()].split_at(self.weights());
         let (patches, patch) = (self.window.patches(), self.window.patch_len());
-        let mut room = self.patch_room(target.len() / self.out_len());
+        let group = self.group(target.len() / self.out_len());
+        let mut windows = Windows::new(self.window, group, x);
         let mut first = 0;
-        for target in target.chunks_mut(self.group() * self.out_len()) {
+        for target in target.chunks_mut(group * self.out_len()) {
             let count = target.len() / self.out_len();
-            let rows = &mut room[..count * patches * patch];
-            x.unfold(self.window, first, count, rows);
-            product(target, count * patches, self.outputs, patch, Left::Rows(rows), weight, accumulate);
+            let rows = windows.of(x, first, count).rows();
+            product(target, count * patches, self.outputs, patch, rows, weight, accumulate);
             finish(target, bias, first * self.out_len());
             first += count;
         }
@@ -140,25 +136,27 @@ impl Convolution {
         if grad_x.is_some() {
             transpose(weight, &mut back_weight, patch, self.outputs);
         }
-        let mut room = self.patch_room(grad.len() / self.out_len());
+        let group = self.group(grad.len() / self.out_len());
+        let mut windows = grad_params.is_some().then(|| Windows::new(self.window, group, trace.x));
+        let mut room = Pooled::new(if grad_x.is_some() { group * patches * patch } else { 0 });
         let mut first = 0;
-        for grad in grad.chunks_mut(self.group() * self.out_len()) {
+        for grad in grad.chunks_mut(group * self.out_len()) {
             let count = grad.len() / self.out_len();
-            let rows = &mut room[..count * patches * patch];
             let activated = match trace.activation {
                 Activation::Identity => &[],
                 _ => &trace.activated[first * self.out_len()..][..grad.len()],
             };
-            if let Some(total) = grad_params.as_deref_mut() {
+            if let (Some(total), Some(windows)) = (grad_params.as_deref_mut(), &mut windows) {
                 let own = &mut total[self.offset..self.offset + self.params()];
                 let (grad_weight, grad_bias) = own.split_at_mut(self.weights());
                 activation_backward(grad, activated, self.outputs, grad_bias, trace.activation);
-                trace.x.unfold(self.window, first, count, rows);
-                product(grad_weight, patch, self.outputs, count * patches, Left::Transposed(rows), grad, true);
+                let columns = windows.of(trace.x, first, count).transposed();
+                product(grad_weight, patch, self.outputs, count * patches, columns, grad, true);
             } else {
                 activation_backward(grad, activated, self.outputs, &mut [], trace.activation);
             }
             if let Some(below) = grad_x.as_deref_mut() {
+                let rows = &mut room[..count * patches * patch];
                 product(rows, count * patches, patch, self.outputs, Left::Rows(grad), &back_weight, false);
                 let targets = below[first * image..(first + count) * image].chunks_exact_mut(image);
                 for (rows, target) in rows.chunks_exact(patches * patch).zip(targets) {

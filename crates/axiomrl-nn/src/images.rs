@@ -3,7 +3,6 @@
 //! Images never meet, so a large batch is cut in two by images, by size alone; each half has its own stretch of every buffer.
 
 use crate::buffers::Pooled;
-use crate::kernels::patches::{Window, unfold, unfold_bytes};
 use crate::kernels::vector::add_assign;
 use crate::network::SPLIT_FLOPS;
 use crate::threads::join;
@@ -35,17 +34,6 @@ impl<'a> Pixels<'a> {
     /// `count` images of `len` values, from `first` on.
     pub fn images(self, first: usize, count: usize, len: usize) -> Self {
         self.split_at(first * len).1.split_at(count * len).0
-    }
-
-    /// The patches of `images` images from `first` on.
-    pub fn unfold(self, window: Window, first: usize, images: usize, rows: &mut [f32]) {
-        let (image, block) = (window.image_len(), window.patches() * window.patch_len());
-        for (index, rows) in (first..first + images).zip(rows.chunks_exact_mut(block)) {
-            match self {
-                Pixels::Floats(x) => unfold(window, &x[index * image..(index + 1) * image], rows),
-                Pixels::Bytes(x) => unfold_bytes(window, &x[index * image..(index + 1) * image], rows),
-            }
-        }
     }
 }
 

@@ -37,6 +37,7 @@ mod sequence;
 mod spec;
 mod tensors;
 mod threads;
+mod windows;
 
 pub mod composed;
 pub mod distributions;

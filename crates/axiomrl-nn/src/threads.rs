@@ -37,28 +37,26 @@ enum Slot {
 /// Runs both, in parallel if the surrounding rayon pool has threads to spare; returns when both are done. What they compute
 /// must not depend on whether it was in parallel.
 pub fn join(first: impl FnOnce(), second: impl FnOnce() + Send) {
-    if rayon::current_num_threads() < 2 {
+    let Some(companion) = companion() else {
         first();
         return second();
-    }
-    let companion = match COMPANION.take() {
-        Slot::Free(companion) => companion,
-        Slot::NotYet => match Companion::start() {
-            Some(companion) => companion,
-            None => {
-                first();
-                return second();
-            }
-        },
-        Slot::Alone => {
-            first();
-            return second();
-        }
     };
     let panic = companion.share(first, second);
     COMPANION.set(Slot::Free(companion));
     if let Some(panic) = panic {
         resume_unwind(panic);
+    }
+}
+
+/// The companion of this thread, until it is put back; `None` when the thread has to do all by itself.
+fn companion() -> Option<Companion> {
+    if rayon::current_num_threads() < 2 {
+        return None;
+    }
+    match COMPANION.take() {
+        Slot::Free(companion) => Some(companion),
+        Slot::NotYet => Companion::start(),
+        Slot::Alone => None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::config::{Backup, DqnConfig};
 use super::heads::Head;
-use super::outcomes::Outcomes;
+use super::outcomes::{Outcomes, row_of};
 use crate::parts::actions::argmax;
 use axiomrl_core::Batch;
 use axiomrl_core::value_functions::{mellowmax, munchausen_bonus};
@@ -54,9 +54,10 @@ pub fn back_up(config: &DqnConfig, batch: &Batch, input: &BackupInput<'_>, targe
         next_policy(config, chooser.q(0, row), q_next, mask, input.epsilon, &mut policy, &mut shift);
         let reward = batch.reward[row] + bonus(config, input, batch.action[row] as usize, row, q_next);
         let discount = batch.discount[row];
+        let share = row_of(&input.next.share, row, input.next.width);
         for action in (0..actions).filter(|&a| policy[a] > 0.0) {
             let member = input.next.smallest_member(row, action);
-            input.head.for_each_return(input.next.of(member, row, action), |value, weight| {
+            input.head.for_each_return(input.next.of(member, row, action), share, |value, weight| {
                 targets.returns.push(reward + discount * (value + shift[action]));
                 targets.weights.push(weight * policy[action]);
             });

@@ -1,12 +1,14 @@
 //! One layer of a decoder: nearest enlargement by two, then a 3x3 convolution. See `kernels::tiling`.
 
 use crate::buffers::Pooled;
+use crate::images::Pixels;
 use crate::kernels::activation::{activate, activation_backward, bias_activation};
 use crate::kernels::matmul::{Left, product};
-use crate::kernels::patches::{Window, fold, unfold};
+use crate::kernels::patches::{Window, fold};
 use crate::kernels::tiling::{fold_weight, image_to_tiles, tiles_to_image, unfold_weight};
 use crate::kernels::transpose::transpose;
 use crate::spec::{Activation, TensorLayout};
+use crate::windows::Windows;
 
 /// The geometry of a layer and the place of its parameters.
 #[derive(Clone, Copy, Debug)]
@@ -57,10 +59,10 @@ impl UpConv {
         Window { height, width, channels, kernel: 2, stride: 1, padding: 1 }
     }
 
-    /// Images whose patches are multiplied at once.
-    fn group(&self) -> usize {
+    /// How many of `images` images are multiplied at once.
+    fn group(&self, images: usize) -> usize {
         const ROWS: usize = 512;
-        (ROWS / self.window().patches()).max(1)
+        (ROWS / self.window().patches()).clamp(1, images.max(1))
     }
 
     fn folded_weight(&self, params: &[f32]) -> Pooled {
@@ -75,16 +77,15 @@ impl UpConv {
         let window = self.window();
         let (patches, patch, tile) = (window.patches(), window.patch_len(), 4 * self.outputs);
         let folded = self.folded_weight(params);
-        let group = self.group().min(target.len() / self.out_len());
-        let (mut rows, mut tiles) = (Pooled::new(group * patches * patch), Pooled::new(group * patches * tile));
+        let group = self.group(target.len() / self.out_len());
+        let mut windows = Windows::new(window, group, Pixels::Floats(x));
+        let mut tiles = Pooled::new(group * patches * tile);
         let groups = x.chunks(group * self.in_len()).zip(target.chunks_mut(group * self.out_len()));
         for (x, target) in groups {
             let count = target.len() / self.out_len();
-            let (rows, tiles) = (&mut rows[..count * patches * patch], &mut tiles[..count * patches * tile]);
-            for (image, rows) in x.chunks_exact(self.in_len()).zip(rows.chunks_exact_mut(patches * patch)) {
-                unfold(window, image, rows);
-            }
-            product(tiles, count * patches, tile, patch, Left::Rows(rows), &folded, false);
+            let tiles = &mut tiles[..count * patches * tile];
+            let rows = windows.of(Pixels::Floats(x), 0, count).rows();
+            product(tiles, count * patches, tile, patch, rows, &folded, false);
             for (tiles, image) in tiles.chunks_exact(patches * tile).zip(target.chunks_exact_mut(self.out_len())) {
                 tiles_to_image(tiles, self.width, self.outputs, image);
             }
@@ -120,7 +121,8 @@ impl UpConv {
         transpose(&folded, &mut back_weight, patch, tile);
         let mut grad_folded = Pooled::new(if grad_weight.is_empty() { 0 } else { folded.len() });
         grad_folded.fill(0.0);
-        let group = self.group().min(grad.len() / self.out_len());
+        let group = self.group(grad.len() / self.out_len());
+        let mut windows = Windows::new(window, group, Pixels::Floats(x));
         let (mut rows, mut tiles) = (Pooled::new(group * patches * patch), Pooled::new(group * patches * tile));
         let inputs = x.chunks(group * self.in_len()).zip(grad_x.chunks_mut(group * self.in_len()));
         for (grad, (x, grad_x)) in grad.chunks(group * self.out_len()).zip(inputs) {
@@ -130,10 +132,8 @@ impl UpConv {
                 image_to_tiles(image, self.width, self.outputs, tiles);
             }
             if !grad_folded.is_empty() {
-                for (image, rows) in x.chunks_exact(self.in_len()).zip(rows.chunks_exact_mut(patches * patch)) {
-                    unfold(window, image, rows);
-                }
-                product(&mut grad_folded, patch, tile, count * patches, Left::Transposed(rows), tiles, true);
+                let columns = windows.of(Pixels::Floats(x), 0, count).transposed();
+                product(&mut grad_folded, patch, tile, count * patches, columns, tiles, true);
             }
             product(rows, count * patches, patch, tile, Left::Rows(tiles), &back_weight, false);
             for (rows, image) in rows.chunks_exact(patches * patch).zip(grad_x.chunks_exact_mut(self.in_len())) {

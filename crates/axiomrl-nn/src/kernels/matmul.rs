@@ -1,4 +1,4 @@
-//! Matrix products: small ones by tiles of our own, large ones by `gemm`, serially.
+//! Matrix products: small ones and those of convolutions by tiles of our own, other large ones by `gemm`, serially.
 //!
 //! The choice depends on the sizes alone, so a product always gives the same bits.
 
@@ -13,12 +13,19 @@ pub enum Left<'a> {
     Rows(&'a [f32]),
     /// Stored as `[k, m]`, used transposed.
     Transposed(&'a [f32]),
+    /// Row `r` has `values[rows[r] + steps[p]]` at place `p`: the patches of an image, without copying them.
+    Gathered { values: &'a [f32], rows: &'a [u32], steps: &'a [u32] },
 }
 
 impl Left<'_> {
-    fn len(&self) -> usize {
+    /// Whether every one of `m` rows of `k` is there.
+    fn holds(&self, m: usize, k: usize) -> bool {
         match self {
-            Left::Rows(a) | Left::Transposed(a) => a.len(),
+            Left::Rows(a) | Left::Transposed(a) => a.len() == m * k,
+            Left::Gathered { values, rows, steps } => {
+                let furthest = |table: &[u32]| table.iter().max().map_or(0, |at| *at as usize);
+                rows.len() == m && steps.len() == k && (m * k == 0 || furthest(rows) + furthest(steps) < values.len())
+            }
         }
     }
 }
@@ -30,7 +37,7 @@ const LONG: usize = 128;
 /// `c = a·b` (or `c += a·b`), with `b` `[k, n]` and `c` `[m, n]` row-major.
 pub fn product(c: &mut [f32], m: usize, n: usize, k: usize, a: Left<'_>, b: &[f32], accumulate: bool) {
     // The kernels below trust these lengths.
-    assert!(c.len() == m * n && a.len() == m * k && b.len() == k * n, "matrix sizes disagree");
+    assert!(c.len() == m * n && a.holds(m, k) && b.len() == k * n, "matrix sizes disagree");
     if m == 0 || n == 0 {
         return;
     }
@@ -44,11 +51,24 @@ pub fn product(c: &mut [f32], m: usize, n: usize, k: usize, a: Left<'_>, b: &[f3
         Left::Rows(_) => k >= LONG,
         // A small transposed result would only be flipped into another narrow one.
         Left::Transposed(_) => m > NARROW && k >= 8,
+        Left::Gathered { .. } => false,
     };
     if n <= NARROW && better {
         return narrow(c, m, n, k, a, b, accumulate);
     }
-    if fits_tiles(m, n, k) { tiled(c, m, n, k, a, b, accumulate) } else { general(c, m, n, k, a, b, accumulate) }
+    let by = match a {
+        Left::Gathered { .. } => Tiles::Packed,
+        _ if fits_tiles(m, n, k) => Tiles::Plain,
+        _ => return general(c, m, n, k, a, b, accumulate),
+    };
+    tiled(by, c, m, n, k, a, b, accumulate)
+}
+
+/// How the tiles read the right factor: where it is, or from a copy of a piece of it.
+#[derive(Clone, Copy)]
+enum Tiles {
+    Plain,
+    Packed,
 }
 
 /// `c (+)= a·bᵀ` with `b` stored as `[n, k]`.
@@ -67,8 +87,7 @@ pub fn product_transposed(c: &mut [f32], m: usize, n: usize, k: usize, a: &[f32]
 }
 
 /// Tiles while the right factor stays about the size of the first-level cache, or of the second level under a few rows (the
-/// steps of a recurrent network: 16x256x64 went from some 65 to 95 GFLOP/s of one AVX2 core). Reasoned, not tuned: with `gemm`
-/// in their place a 64x64 DQN update took some 15 % longer.
+/// steps of a recurrent network).
 fn fits_tiles(m: usize, n: usize, k: usize) -> bool {
     k * n <= 64 * 128 || (m <= 32 && k * n <= 256 * 256) || m <= 8
 }
@@ -81,6 +100,7 @@ fn narrow(c: &mut [f32], m: usize, n: usize, k: usize, a: Left<'_>, b: &[f32], a
             transpose(b, &mut columns, k, n);
             dot_rows(a, &columns, k, c, accumulate);
         }
+        Left::Gathered { .. } => tiled(Tiles::Plain, c, m, n, k, a, b, accumulate),
         // (aᵀ·b)ᵀ = bᵀ·a has long rows.
         Left::Transposed(a) => {
             let mut flipped = Pooled::new(n * m);
@@ -95,17 +115,20 @@ fn narrow(c: &mut [f32], m: usize, n: usize, k: usize, a: Left<'_>, b: &[f32], a
     }
 }
 
-fn tiled(c: &mut [f32], m: usize, n: usize, k: usize, a: Left<'_>, b: &[f32], accumulate: bool) {
+fn tiled(by: Tiles, c: &mut [f32], m: usize, n: usize, k: usize, a: Left<'_>, b: &[f32], accumulate: bool) {
     #[cfg(target_arch = "x86_64")]
     {
         use super::dispatch::{SimdLevel, level};
-        use super::tiles;
-        match level() {
-            // SAFETY: `level` detected the features and `product` checked the lengths.
-            SimdLevel::Avx512 => return unsafe { tiles::avx512::product(c, m, n, k, a, b, accumulate) },
-            // SAFETY: as above.
-            SimdLevel::Avx2 => return unsafe { tiles::avx2::product(c, m, n, k, a, b, accumulate) },
-            SimdLevel::Portable => {}
+        use super::tiles::{avx2, avx512};
+        // SAFETY: `level` detected the features and `product` checked the lengths.
+        unsafe {
+            match (level(), by) {
+                (SimdLevel::Avx512, Tiles::Plain) => return avx512::product(c, m, n, k, a, b, accumulate),
+                (SimdLevel::Avx512, Tiles::Packed) => return avx512::packed(c, m, n, k, a, b, accumulate),
+                (SimdLevel::Avx2, Tiles::Plain) => return avx2::product(c, m, n, k, a, b, accumulate),
+                (SimdLevel::Avx2, Tiles::Packed) => return avx2::packed(c, m, n, k, a, b, accumulate),
+                (SimdLevel::Portable, _) => {}
+            }
         }
     }
     general(c, m, n, k, a, b, accumulate)
@@ -116,6 +139,13 @@ fn general(c: &mut [f32], m: usize, n: usize, k: usize, a: Left<'_>, b: &[f32], 
     let (a, a_column, a_row) = match a {
         Left::Rows(a) => (a, 1, k as isize),
         Left::Transposed(a) => (a, m as isize, 1),
+        Left::Gathered { values, rows, steps } => {
+            let mut copied = Pooled::new(m * k);
+            for (copied, row) in copied.chunks_exact_mut(k).zip(rows) {
+                copied.iter_mut().zip(steps).for_each(|(c, step)| *c = values[(row + step) as usize]);
+            }
+            return general(c, m, n, k, Left::Rows(&copied), b, accumulate);
+        }
     };
     // SAFETY: `product` checked that the slices hold m*n, m*k and k*n values, which the strides address exactly; `c` is
     // borrowed mutably, so it overlaps neither factor.
@@ -157,7 +187,7 @@ mod tests {
         let sizes = [1usize, 2, 3, 7, 8, 16, 17, 31, 33, 64, 130];
         for &m in &sizes {
             for &n in &sizes {
-                for k in [1usize, 5, 64, 150] {
+                for k in [1usize, 5, 64, 150, 300] {
                     check(m, n, k);
                 }
             }
@@ -170,6 +200,9 @@ mod tests {
         transpose(&a, &mut a_stored_transposed, m, k);
         let mut b_stored_transposed = vec![0.0; n * k];
         transpose(&b, &mut b_stored_transposed, k, n);
+        let rows: Vec<u32> = (0..m as u32).map(|r| r * k as u32).collect();
+        let steps: Vec<u32> = (0..k as u32).collect();
+        let gathered = Left::Gathered { values: &a, rows: &rows, steps: &steps };
         for accumulate in [false, true] {
             let want: Vec<f64> = (0..m * n)
                 .map(|i| {
@@ -178,13 +211,17 @@ mod tests {
                     dot + if accumulate { f64::from(start[i]) } else { 0.0 }
                 })
                 .collect();
-            for version in 0..5 {
+            for version in 0..9 {
                 let mut c = start.clone();
                 match version {
                     0 => product(&mut c, m, n, k, Left::Rows(&a), &b, accumulate),
                     1 => product(&mut c, m, n, k, Left::Transposed(&a_stored_transposed), &b, accumulate),
                     2 => product_transposed(&mut c, m, n, k, &a, &b_stored_transposed, accumulate),
-                    3 => tiled(&mut c, m, n, k, Left::Rows(&a), &b, accumulate),
+                    3 => tiled(Tiles::Plain, &mut c, m, n, k, Left::Rows(&a), &b, accumulate),
+                    4 => tiled(Tiles::Packed, &mut c, m, n, k, Left::Transposed(&a_stored_transposed), &b, accumulate),
+                    5 => product(&mut c, m, n, k, gathered, &b, accumulate),
+                    6 => tiled(Tiles::Packed, &mut c, m, n, k, gathered, &b, accumulate),
+                    7 => general(&mut c, m, n, k, gathered, &b, accumulate),
                     _ => general(&mut c, m, n, k, Left::Transposed(&a_stored_transposed), &b, accumulate),
                 }
                 for (got, want) in c.iter().zip(&want) {

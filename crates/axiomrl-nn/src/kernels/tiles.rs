@@ -1,120 +1,211 @@
-//! Register-tiled matrix product for small matrices, one version per x86 instruction set.
+//! Register-tiled matrix product, one version per x86 instruction set.
 //!
-//! A tile of the result stays in registers while the shared dimension is walked once, and nothing is packed. With a general
-//! `gemm` in its place a 64x64 DQN update took some 15 % longer; which part of `gemm` costs that was not measured.
+//! A tile of the result stays in registers while the shared dimension is walked. The left factor is read where it is, also
+//! through tables; the right one where it is while it is small, else from a packed copy of a piece of it.
 
 use super::matmul::Left;
+
+/// Where a kernel finds the left factor: the value of row `r` at place `p` of the shared dimension.
+#[derive(Clone, Copy)]
+struct Walk<'a> {
+    values: &'a [f32],
+    /// Distance of rows and of places, unless there are tables.
+    row: usize,
+    step: usize,
+    rows: &'a [u32],
+    steps: &'a [u32],
+}
+
+impl<'a> Walk<'a> {
+    fn of(a: Left<'a>, m: usize, k: usize) -> Self {
+        match a {
+            Left::Rows(values) => Self { values, row: k, step: 1, rows: &[], steps: &[] },
+            Left::Transposed(values) => Self { values, row: 1, step: m, rows: &[], steps: &[] },
+            Left::Gathered { values, rows, steps } => Self { values, row: 0, step: 0, rows, steps },
+        }
+    }
+
+    /// The same from place `p` on.
+    fn skip(self, p: usize) -> Self {
+        match self.steps.is_empty() {
+            true => Self { values: &self.values[p * self.step..], ..self },
+            false => Self { steps: &self.steps[p..], ..self },
+        }
+    }
+}
 
 /// The product for one instruction set. The invoking module provides the vector type and its operations.
 macro_rules! tiled_product {
     ($features:literal, $rows:literal) => {
+        /// Columns of the right factor that are packed together.
+        const PANEL: usize = 2 * LANES;
+        /// Rows of the right factor that are packed together: with `PANEL` columns they leave half of a first-level cache free.
+        const DEPTH: usize = 256;
+
         /// `c (+)= a·b`, see [`crate::kernels::matmul::product`].
         ///
         /// # Safety
-        /// The CPU must have the features; `a` must hold `m*k`, `b` `k*n` and `c` `m*n` values.
+        /// The CPU must have the features; `a` must hold `m` rows of `k`, `b` `k*n` and `c` `m*n` values.
         #[target_feature(enable = $features)]
         pub unsafe fn product(c: &mut [f32], m: usize, n: usize, k: usize, a: Left<'_>, b: &[f32], accumulate: bool) {
+            let walk = Walk::of(a, m, k);
             let mut column = 0;
             // A row or two: wide blocks read long runs of `b`. Measured with AVX-512, one row, narrow blocks against wide ones:
             // 4.6 and 3.5 µs under 256x256, 29 and 23 µs under 512x512, 248 and 190 µs under 1024x1024 (189 and 169 µs under
             // 1024x1040, so only the largest suffers from the power of two).
-            while m < 4 && n - column >= 8 * LANES {
+            while m < 4 && walk.steps.is_empty() && n - column >= 8 * LANES {
                 // SAFETY: the caller's guarantees; the block ends at or before column `n`.
-                unsafe { block::<8, false>(c, m, n, k, a, b, accumulate, column, 8 * LANES) };
+                unsafe {
+                    block::<8, false, false>(&mut c[column..], m, n, k, walk, &b[column..], n, accumulate, 8 * LANES)
+                };
                 column += 8 * LANES;
             }
             while column < n {
-                let width = (n - column).min(2 * LANES);
-                // SAFETY: the caller's guarantees; `column + width <= n` and `width` fits the vectors asked for.
-                unsafe {
-                    if width == 2 * LANES {
-                        block::<2, false>(c, m, n, k, a, b, accumulate, column, width);
-                    } else if width > LANES {
-                        block::<2, true>(c, m, n, k, a, b, accumulate, column, width);
-                    } else {
-                        block::<1, true>(c, m, n, k, a, b, accumulate, column, width);
-                    }
-                }
+                let width = (n - column).min(PANEL);
+                // SAFETY: the caller's guarantees; `column + width <= n`.
+                unsafe { narrow_block(&mut c[column..], m, n, k, walk, &b[column..], n, accumulate, width) };
                 column += width;
             }
         }
 
-        /// All rows of `width` columns: `V` vectors, the last one cut short when `CUT`.
+        /// As [`product`], for larger matrices: the right factor is copied, piece by piece, to where it stays in the cache.
         ///
         /// # Safety
-        /// As `product`; `column + width <= n`, and `width` fits `V` vectors exactly or, when `CUT`, ends in the last one.
+        /// As [`product`].
+        #[target_feature(enable = $features)]
+        pub unsafe fn packed(c: &mut [f32], m: usize, n: usize, k: usize, a: Left<'_>, b: &[f32], accumulate: bool) {
+            let walk = Walk::of(a, m, k);
+            let mut panel = Pooled::new(DEPTH * PANEL);
+            for first in (0..k).step_by(DEPTH) {
+                let depth = DEPTH.min(k - first);
+                for column in (0..n).step_by(PANEL) {
+                    let width = PANEL.min(n - column);
+                    let rows = b[first * n..].chunks(n).take(depth);
+                    for (to, from) in panel.chunks_exact_mut(PANEL).zip(rows) {
+                        to[..width].copy_from_slice(&from[column..column + width]);
+                    }
+                    let (c, walk) = (&mut c[column..], walk.skip(first));
+                    // SAFETY: the caller's guarantees; `column + width <= n`, and the panel holds `depth` rows.
+                    unsafe { narrow_block(c, m, n, depth, walk, &panel, PANEL, accumulate || first > 0, width) };
+                }
+            }
+        }
+
+        /// All rows of `width` columns, at most `PANEL`.
+        ///
+        /// # Safety
+        /// As `block`, with as many vectors as `width` needs.
         #[target_feature(enable = $features)]
         #[inline]
-        unsafe fn block<const V: usize, const CUT: bool>(
+        unsafe fn narrow_block(
             c: &mut [f32],
             m: usize,
             n: usize,
             k: usize,
-            a: Left<'_>,
+            walk: Walk<'_>,
             b: &[f32],
+            b_row: usize,
             accumulate: bool,
-            column: usize,
             width: usize,
         ) {
-            let (a, a_row, a_step) = match a {
-                Left::Rows(a) => (a.as_ptr(), k, 1),
-                Left::Transposed(a) => (a.as_ptr(), 1, m),
-            };
+            let gathered = !walk.steps.is_empty();
+            // SAFETY: the caller's guarantees; `width` fits the vectors asked for.
+            unsafe {
+                match (width == PANEL, width > LANES, gathered) {
+                    (true, _, false) => block::<2, false, false>(c, m, n, k, walk, b, b_row, accumulate, width),
+                    (true, _, true) => block::<2, false, true>(c, m, n, k, walk, b, b_row, accumulate, width),
+                    (_, true, false) => block::<2, true, false>(c, m, n, k, walk, b, b_row, accumulate, width),
+                    (_, true, true) => block::<2, true, true>(c, m, n, k, walk, b, b_row, accumulate, width),
+                    (_, _, false) => block::<1, true, false>(c, m, n, k, walk, b, b_row, accumulate, width),
+                    (_, _, true) => block::<1, true, true>(c, m, n, k, walk, b, b_row, accumulate, width),
+                }
+            }
+        }
+
+        /// All rows of `width` columns: `V` vectors, the last one cut short when `CUT`. `b` and `c` start at the first column,
+        /// their rows are `b_row` and `n` apart; the left factor has tables when `GATHER`.
+        ///
+        /// # Safety
+        /// As `product`; the slices hold `width` more columns in each of `k` and `m` rows, and `width` fits `V` vectors exactly
+        /// or, when `CUT`, ends in the last one.
+        #[target_feature(enable = $features)]
+        #[inline]
+        unsafe fn block<const V: usize, const CUT: bool, const GATHER: bool>(
+            c: &mut [f32],
+            m: usize,
+            n: usize,
+            k: usize,
+            walk: Walk<'_>,
+            b: &[f32],
+            b_row: usize,
+            accumulate: bool,
+            width: usize,
+        ) {
             let mask = first_lanes(width - (V - 1) * LANES);
             let mut row = 0;
-            // SAFETY: the caller guarantees the lengths; every tile stays within `m` rows and columns `column..column + width`.
+            // SAFETY: the caller guarantees the lengths; every tile stays within `m` rows and the columns of the block.
             unsafe {
-                let (b, c) = (b.as_ptr().add(column), c.as_mut_ptr().add(column));
+                let (b, c) = (b.as_ptr(), c.as_mut_ptr());
                 while V <= 2 && row + $rows <= m {
-                    tile::<$rows, V, CUT>(c.add(row * n), n, k, a.add(row * a_row), a_row, a_step, b, accumulate, mask);
+                    tile::<$rows, V, CUT, GATHER>(c.add(row * n), n, k, walk, row, b, b_row, accumulate, mask);
                     row += $rows;
                 }
                 while V <= 2 && row + 4 <= m {
-                    tile::<4, V, CUT>(c.add(row * n), n, k, a.add(row * a_row), a_row, a_step, b, accumulate, mask);
+                    tile::<4, V, CUT, GATHER>(c.add(row * n), n, k, walk, row, b, b_row, accumulate, mask);
                     row += 4;
                 }
                 while V <= 2 && row + 2 <= m {
-                    tile::<2, V, CUT>(c.add(row * n), n, k, a.add(row * a_row), a_row, a_step, b, accumulate, mask);
+                    tile::<2, V, CUT, GATHER>(c.add(row * n), n, k, walk, row, b, b_row, accumulate, mask);
                     row += 2;
                 }
                 while row < m {
-                    tile::<1, V, CUT>(c.add(row * n), n, k, a.add(row * a_row), a_row, a_step, b, accumulate, mask);
+                    tile::<1, V, CUT, GATHER>(c.add(row * n), n, k, walk, row, b, b_row, accumulate, mask);
                     row += 1;
                 }
             }
         }
 
-        /// One tile of `R` rows and `V` vectors.
+        /// One tile of `R` rows, from `row` on, and `V` vectors.
         ///
         /// # Safety
-        /// For every `r < R` and `p < k`: `a` is readable at `r*a_row + p*a_step`; row `p` of `b` and row `r` of `c` (both `n`
+        /// The left factor has `R` rows of `k` from `row` on; row `p < k` of `b` (`b_row` apart) and row `r < R` of `c` (`n`
         /// apart) hold `V` vectors, the last one only under `mask` when `CUT`.
         #[target_feature(enable = $features)]
         #[inline]
-        unsafe fn tile<const R: usize, const V: usize, const CUT: bool>(
+        unsafe fn tile<const R: usize, const V: usize, const CUT: bool, const GATHER: bool>(
             c: *mut f32,
             n: usize,
             k: usize,
-            a: *const f32,
-            a_row: usize,
-            a_step: usize,
+            walk: Walk<'_>,
+            row: usize,
             b: *const f32,
+            b_row: usize,
             accumulate: bool,
             mask: Mask,
         ) {
+            let mut left = [walk.values.as_ptr(); R];
+            for r in 0..R {
+                // SAFETY: the caller guarantees the row.
+                left[r] = unsafe {
+                    let start = if GATHER { *walk.rows.get_unchecked(row + r) as usize } else { (row + r) * walk.row };
+                    left[r].add(start)
+                };
+            }
             let mut sums = [[zero(); V]; R];
             for p in 0..k {
                 let mut right = [zero(); V];
                 for v in 0..V {
                     // SAFETY: row `p` of `b`, guaranteed by the caller.
                     right[v] = unsafe {
-                        let from = b.add(p * n + v * LANES);
+                        let from = b.add(p * b_row + v * LANES);
                         if CUT && v == V - 1 { load_cut(from, mask) } else { load(from) }
                     };
                 }
+                // SAFETY: guaranteed by the caller.
+                let step = if GATHER { unsafe { *walk.steps.get_unchecked(p) as usize } } else { p * walk.step };
                 for r in 0..R {
                     // SAFETY: guaranteed by the caller.
-                    let left = splat(unsafe { *a.add(r * a_row + p * a_step) });
+                    let left = splat(unsafe { *left[r].add(step) });
                     for v in 0..V {
                         sums[r][v] = multiply_add(left, right[v], sums[r][v]);
                     }
@@ -140,7 +231,8 @@ macro_rules! tiled_product {
 
 /// AVX-512: 32 registers of 16 lanes, tiles of 8x32.
 pub mod avx512 {
-    use super::Left;
+    use super::{Left, Walk};
+    use crate::buffers::Pooled;
     use std::arch::x86_64::{
         __m512, __mmask16, _mm512_add_ps as add, _mm512_fmadd_ps as multiply_add, _mm512_loadu_ps as load,
         _mm512_mask_storeu_ps as store_cut, _mm512_maskz_loadu_ps, _mm512_set1_ps as splat, _mm512_setzero_ps as zero,
@@ -167,9 +259,10 @@ pub mod avx512 {
     tiled_product!("avx2,fma,avx512f,avx512bw,avx512dq,avx512vl", 8);
 }
 
-/// AVX2: 16 registers of 8 lanes, tiles of 6x16: twelve sums hide the latency of two units, eight just would not.
+/// AVX2: 16 registers of 8 lanes, tiles of 6x16.
 pub mod avx2 {
-    use super::Left;
+    use super::{Left, Walk};
+    use crate::buffers::Pooled;
     use std::arch::x86_64::{
         __m256i, _mm256_add_ps as add, _mm256_fmadd_ps as multiply_add, _mm256_loadu_ps as load, _mm256_loadu_si256,
         _mm256_maskload_ps as load_cut, _mm256_maskstore_ps as store_cut, _mm256_set1_ps as splat,

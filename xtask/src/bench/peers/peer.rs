@@ -29,7 +29,9 @@ const LOOPS: &[&str] = &["ppo_cartpole", "dqn_cartpole", "sac_pendulum"];
 pub const PEERS: &[Peer] = &[
     Peer {
         name: "torch", script: "torch_peer.py", requirements: &["requirements-torch.txt"],
-        works: &["dqn_update", "ppo_minibatch", "sac_update", "nature_cnn", "lstm", "policy_inference", "drqv2_update"],
+        works: &[
+            "dqn_update", "ppo_minibatch", "sac_update", "td3_update", "nature_cnn", "lstm", "policy_inference", "drqv2_update",
+        ],
     },
     Peer {
         name: "jax", script: "jax_peer.py", requirements: &["requirements-torch.txt"],

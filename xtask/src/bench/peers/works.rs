@@ -32,11 +32,25 @@ const DRQV2: OurSide = Agent {
     rounds: 4,
 };
 
+/// Two updates at a time, since only every second one moves the actor.
+const TD3: OurSide = Agent {
+    config: "td3/pendulum",
+    set: &[
+        "algo_kwargs.learning_starts=300",
+        "algo_kwargs.train_frequency=2",
+        "algo_kwargs.gradient_steps=2",
+        "algo_kwargs.batch_size=256",
+        "algo_kwargs.hidden_sizes=[256, 256]",
+    ],
+    rounds: 200,
+};
+
 #[rustfmt::skip]
 pub const WORKS: &[Work] = &[
     Work { id: "dqn_update", title: "DQN update, 64x64, batch 64", ours: Update },
     Work { id: "ppo_minibatch", title: "PPO minibatch, two 64x64 tanh nets, batch 64", ours: Update },
     Work { id: "sac_update", title: "SAC update, 256x256, batch 256, two critics", ours: Update },
+    Work { id: "td3_update", title: "TD3 update, 256x256, batch 256, actor every second time", ours: TD3 },
     Work { id: "nature_cnn", title: "Nature-CNN from bytes, batch 32, forward + backward", ours: Update },
     Work { id: "lstm", title: "LSTM 64, batch 32, 16 steps, forward + backward", ours: Update },
     Work { id: "policy_inference", title: "policy inference, 64x64, batch 1", ours: Update },
@@ -57,6 +71,7 @@ const MARKS: &[(&str, &str, &str, f64)] = &[
     ("ppo_minibatch", "jax", "jit", 1.3),
     ("sac_update", "torch", "tuned", 1.6),
     ("sac_update", "jax", "jit", 1.15),
+    ("td3_update", "torch", "tuned", 1.6),
     ("nature_cnn", "torch", "default", 1.7),
     ("nature_cnn", "torch", "tuned", 1.2),
     ("lstm", "torch", "tuned", 2.2),
