@@ -35,12 +35,13 @@ pub fn cargo(args: &[&str]) -> Command {
     command
 }
 
-/// Runs `cargo <args>` with its output shown.
+/// Runs `cargo <args>` with its output shown. What it runs computes with one thread unless it asks for more: tests run beside
+/// each other as it is.
 pub fn run_cargo(args: &[&str]) -> Result<()> {
     let name = format!("cargo {}", args.join(" "));
     eprintln!("$ {name}");
-    let status = cargo(args).status().with_context(|| format!("cannot start `{name}`"))?;
-    succeeded(&name, status)
+    let status = cargo(args).env("RAYON_NUM_THREADS", "1").status();
+    succeeded(&name, status.with_context(|| format!("cannot start `{name}`"))?)
 }
 
 /// Turns an unsuccessful end into an error that carries the exit code.

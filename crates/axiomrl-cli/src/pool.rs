@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use std::num::NonZeroUsize;
 
-/// Runs `work` inside a pool of its own: handing work over from a thread outside of the pool would be slower.
+/// Runs `work` inside a pool of its own, whose size says how many threads an update may use.
 pub fn run<T: Send>(
     threads: Option<NonZeroUsize>,
     work: impl FnOnce() -> Result<T, Failure> + Send,

@@ -43,6 +43,25 @@ impl Mlp {
         self.run(x, rows, Some(seed), out);
     }
 
+    /// What the last hidden layer makes of `x` `[rows, in]`: the features that the outputs are linear in. Without hidden
+    /// layers, `x` itself.
+    ///
+    /// # Panics
+    /// For an ensemble.
+    pub fn infer_features(&self, x: &[f32], rows: usize, out: &mut Vec<f32>) {
+        assert_eq!(self.params.members(), 1, "features of an ensemble");
+        let Some(spec) = self.spec.without_output() else {
+            out.clear();
+            return out.extend_from_slice(x);
+        };
+        out.resize(rows * spec.outputs, 0.0);
+        // The parameters lie layer after layer: those of the output come last.
+        let params = &self.params.as_slice()[..spec.param_count()];
+        let mut between = Pooled::new(network::saved_len(&spec, rows, false));
+        let job = Job { spec: &spec, members: 1, rows, dropout_seed: None };
+        network::forward(job, Input::Shared(x), params, &mut between, out);
+    }
+
     fn run(&self, x: &[f32], rows: usize, dropout_seed: Option<u64>, out: &mut Vec<f32>) {
         let members = self.params.members();
         out.resize(members * rows * self.spec.outputs, 0.0);

@@ -135,6 +135,18 @@ impl MlpSpec {
         self
     }
 
+    /// The network up to its last hidden layer; `None` without hidden layers.
+    pub(crate) fn without_output(&self) -> Option<Self> {
+        let (&outputs, hidden) = self.hidden.split_last()?;
+        Some(Self {
+            hidden: hidden.to_vec(),
+            outputs,
+            output_activation: self.activation,
+            output_layer_norm: self.layer_norm,
+            ..self.clone()
+        })
+    }
+
     /// Number of parameters of one member.
     pub fn param_count(&self) -> usize {
         self.layers().map(|l| l.len()).sum()
@@ -216,6 +228,16 @@ mod tests {
         assert_eq!(spec.param_count(), (3 * 5 + 5 + 10) + (5 * 7 + 7 + 14) + (7 * 2 + 2));
         assert_eq!(spec.layout()[2].name, "0.norm.weight");
         assert_eq!(spec.layout().last().map(|t| t.shape.clone()), Some(vec![2]));
+    }
+
+    #[test]
+    fn without_its_output_a_network_keeps_the_layout_of_the_rest() {
+        let spec = MlpSpec::new(3, &[5, 7], 2, Activation::Relu).with_layer_norm();
+        let cut = spec.without_output().expect("hidden layers");
+        let (whole, rest) = (spec.layout(), cut.layout());
+        assert_eq!(rest, whole[..rest.len()]);
+        assert_eq!(whole.len() - rest.len(), 2, "weight and bias of the output");
+        assert_eq!(cut.without_output().and_then(|cut| cut.without_output()), None);
     }
 
     #[test]

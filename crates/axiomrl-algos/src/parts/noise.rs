@@ -19,7 +19,8 @@ pub enum Exploration {
     OrnsteinUhlenbeck,
     /// Pink noise: slow movements as strong as fast ones.
     Colored,
-    /// A random function of the observation that stays the same within an episode: the same state, the same noise.
+    /// A random linear function of the policy's last hidden layer that stays the same within an episode (gSDE): the same
+    /// state, the same noise.
     StateDependent,
 }
 
@@ -35,21 +36,20 @@ enum Process {
     StateDependent(StateNoise),
 }
 
-/// A random linear function of each environment's observation and a constant, of unit size.
+/// A random linear function of each environment's features and a constant, of unit size.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct StateNoise {
-    /// For each environment and action element, a weight per observed number, and one for the constant; empty before the
-    /// first draw.
+    /// For each environment and action element, a weight per feature, and one for the constant; empty before the first draw.
     weights: Vec<Vec<f32>>,
     actions: usize,
 }
 
 impl StateNoise {
-    fn apply(&mut self, obs: &[f32], restart: &[bool], rng: &mut Rng, out: &mut [f32]) {
+    fn apply(&mut self, features: &[f32], restart: &[bool], rng: &mut Rng, out: &mut [f32]) {
         let envs = restart.len();
-        let width = obs.len() / envs;
+        let width = features.len() / envs;
         self.weights.resize(envs, Vec::new());
-        for (env, seen) in obs.chunks_exact(width).enumerate() {
+        for (env, seen) in features.chunks_exact(width).enumerate() {
             let weights = &mut self.weights[env];
             if restart[env] || weights.is_empty() {
                 fill_normal(weights, self.actions * (width + 1), rng);
@@ -89,8 +89,9 @@ impl ActionNoise {
         Self { process, restart: vec![false; envs] }
     }
 
-    /// The next numbers of all environments, of unit size (Ornstein-Uhlenbeck: unit step). `obs` is what they see.
-    pub fn draw(&mut self, obs: &[f32], len: usize, rng: &mut Rng, out: &mut Vec<f32>) {
+    /// The next numbers of all environments, of unit size (Ornstein-Uhlenbeck: unit step). `features` is what the
+    /// policy makes of their observations; only state-dependent noise looks at it.
+    pub fn draw(&mut self, features: &[f32], len: usize, rng: &mut Rng, out: &mut Vec<f32>) {
         out.clear();
         out.resize(len, 0.0);
         match &mut self.process {
@@ -100,7 +101,7 @@ impl ActionNoise {
                 noise.apply(out, rng);
                 out.iter_mut().for_each(|x| *x /= SMALL);
             }
-            Process::StateDependent(noise) => noise.apply(obs, &self.restart, rng, out),
+            Process::StateDependent(noise) => noise.apply(features, &self.restart, rng, out),
             Process::Colored(noise) => {
                 (0..self.restart.len()).filter(|&env| self.restart[env]).for_each(|env| noise.reset(env, rng));
                 noise.apply(out, rng);

@@ -134,6 +134,71 @@ fn tiled(by: Tiles, c: &mut [f32], m: usize, n: usize, k: usize, a: Left<'_>, b:
     general(c, m, n, k, a, b, accumulate)
 }
 
+/// A right factor `[k, n]` that many products use, such as the weights of a recurrent network.
+pub struct Repeated<'a> {
+    plain: &'a [f32],
+    /// The same in panels, where tiles read it from.
+    panels: Option<Pooled>,
+    k: usize,
+    n: usize,
+}
+
+impl<'a> Repeated<'a> {
+    /// For `times` products of `m` rows: whether packing pays depends on the sizes alone.
+    pub fn new(b: &'a [f32], k: usize, n: usize, times: usize, m: usize) -> Self {
+        assert_eq!(b.len(), k * n, "matrix sizes disagree");
+        let panel = panel_width().filter(|_| times >= 4 && m >= 4 && k <= 512 && k * n > 0);
+        let panels = panel.map(|panel| {
+            let mut panels = Pooled::new(n.div_ceil(panel) * k * panel);
+            for (first, target) in (0..n).step_by(panel).zip(panels.chunks_exact_mut(k * panel)) {
+                let width = panel.min(n - first);
+                for (to, from) in target.chunks_exact_mut(panel).zip(b.chunks_exact(n)) {
+                    to[..width].copy_from_slice(&from[first..first + width]);
+                }
+            }
+            panels
+        });
+        Self { plain: b, panels, k, n }
+    }
+
+    /// `c = a·b`, or `c += a·b`.
+    pub fn product(&self, c: &mut [f32], m: usize, a: Left<'_>, accumulate: bool) {
+        let (n, k) = (self.n, self.k);
+        let Some(panels) = &self.panels else {
+            return product(c, m, n, k, a, self.plain, accumulate);
+        };
+        assert!(c.len() == m * n && a.holds(m, k), "matrix sizes disagree");
+        #[cfg(target_arch = "x86_64")]
+        {
+            use super::dispatch::{SimdLevel, level};
+            use super::tiles::{avx2, avx512};
+            // SAFETY: `level` detected the features, and `panels` was filled for it; the lengths are checked.
+            unsafe {
+                match level() {
+                    SimdLevel::Avx512 => avx512::repeated(c, m, n, k, a, panels, accumulate),
+                    SimdLevel::Avx2 => avx2::repeated(c, m, n, k, a, panels, accumulate),
+                    SimdLevel::Portable => unreachable!("panels are for tiles"),
+                }
+            }
+        }
+    }
+}
+
+/// Columns of a panel; `None` without tiles.
+fn panel_width() -> Option<usize> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use super::dispatch::{SimdLevel, level};
+        use super::tiles::{avx2, avx512};
+        match level() {
+            SimdLevel::Avx512 => return Some(avx512::PANEL),
+            SimdLevel::Avx2 => return Some(avx2::PANEL),
+            SimdLevel::Portable => {}
+        }
+    }
+    None
+}
+
 /// Any size, by the `gemm` crate.
 fn general(c: &mut [f32], m: usize, n: usize, k: usize, a: Left<'_>, b: &[f32], accumulate: bool) {
     let (a, a_column, a_row) = match a {
@@ -211,7 +276,7 @@ mod tests {
                     dot + if accumulate { f64::from(start[i]) } else { 0.0 }
                 })
                 .collect();
-            for version in 0..9 {
+            for version in 0..10 {
                 let mut c = start.clone();
                 match version {
                     0 => product(&mut c, m, n, k, Left::Rows(&a), &b, accumulate),
@@ -222,6 +287,7 @@ mod tests {
                     5 => product(&mut c, m, n, k, gathered, &b, accumulate),
                     6 => tiled(Tiles::Packed, &mut c, m, n, k, gathered, &b, accumulate),
                     7 => general(&mut c, m, n, k, gathered, &b, accumulate),
+                    8 => Repeated::new(&b, k, n, 16, m).product(&mut c, m, Left::Rows(&a), accumulate),
                     _ => general(&mut c, m, n, k, Left::Transposed(&a_stored_transposed), &b, accumulate),
                 }
                 for (got, want) in c.iter().zip(&want) {

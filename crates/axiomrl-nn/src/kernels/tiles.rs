@@ -38,7 +38,7 @@ impl<'a> Walk<'a> {
 macro_rules! tiled_product {
     ($features:literal, $rows:literal) => {
         /// Columns of the right factor that are packed together.
-        const PANEL: usize = 2 * LANES;
+        pub const PANEL: usize = 2 * LANES;
         /// Rows of the right factor that are packed together: with `PANEL` columns they leave half of a first-level cache free.
         const DEPTH: usize = 256;
 
@@ -88,6 +88,28 @@ macro_rules! tiled_product {
                     // SAFETY: the caller's guarantees; `column + width <= n`, and the panel holds `depth` rows.
                     unsafe { narrow_block(c, m, n, depth, walk, &panel, PANEL, accumulate || first > 0, width) };
                 }
+            }
+        }
+
+        /// As [`packed`], with all of the right factor packed before: panel after panel of `k` rows of `PANEL` columns.
+        ///
+        /// # Safety
+        /// As [`product`], with `panels` in place of `b`.
+        #[target_feature(enable = $features)]
+        pub unsafe fn repeated(
+            c: &mut [f32],
+            m: usize,
+            n: usize,
+            k: usize,
+            a: Left<'_>,
+            panels: &[f32],
+            accumulate: bool,
+        ) {
+            let walk = Walk::of(a, m, k);
+            for (column, panel) in (0..n).step_by(PANEL).zip(panels.chunks_exact(k * PANEL)) {
+                let width = PANEL.min(n - column);
+                // SAFETY: the caller's guarantees; `column + width <= n`.
+                unsafe { narrow_block(&mut c[column..], m, n, k, walk, panel, PANEL, accumulate, width) };
             }
         }
 

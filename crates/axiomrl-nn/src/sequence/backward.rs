@@ -4,7 +4,7 @@ use super::{Chunk, Job, Saved, Weights};
 use crate::buffers::Pooled;
 use crate::kernels::activation::column_sums;
 use crate::kernels::gates::{GruTrace, LstmTrace, gru_step_backward, lstm_step_backward};
-use crate::kernels::matmul::{Left, product, product_transposed};
+use crate::kernels::matmul::{Left, Repeated, product, product_transposed};
 use crate::kernels::transpose::transpose;
 use crate::kernels::vector::add_assign;
 use crate::recurrent::{CellKind, RecurrentSpec};
@@ -74,6 +74,7 @@ fn chunk_backward(
 
     let mut back_weights = Pooled::new(weights.hidden.len());
     transpose(weights.hidden, &mut back_weights, hidden, gates);
+    let back_weights = Repeated::new(&back_weights, gates, hidden, steps, n);
     let block = n * hidden;
     let (mut dh, mut dc) = (Pooled::new(block), Pooled::new(if c.is_empty() { 0 } else { block }));
     dh.fill(0.0);
@@ -91,7 +92,7 @@ fn chunk_backward(
                 let (c_in, tanh_c) = (&c[state_range.clone()], &kept[state_range]);
                 let trace = LstmTrace { gates: &all_gates[gate_range], c_in, tanh_c };
                 lstm_step_backward(d_gates, trace, &dh, &mut dc, hidden);
-                product(&mut dh, n, hidden, gates, Left::Rows(d_gates), &back_weights, false);
+                back_weights.product(&mut dh, n, Left::Rows(d_gates), false);
                 chunk.reset(step, &mut dc);
             }
             CellKind::Gru => {
@@ -99,7 +100,7 @@ fn chunk_backward(
                 let (h_in, candidate) = (&h[state_range.clone()], &kept[state_range]);
                 let trace = GruTrace { gates: &all_gates[gate_range], h_in, candidate };
                 gru_step_backward(d_in, d_from, trace, &mut dh, hidden);
-                product(&mut dh, n, hidden, gates, Left::Rows(d_from), &back_weights, true);
+                back_weights.product(&mut dh, n, Left::Rows(d_from), true);
             }
         }
         chunk.reset(step, &mut dh);

@@ -4,7 +4,7 @@ use super::{Chunk, Job, Saved, Weights};
 use crate::buffers::Pooled;
 use crate::kernels::activation::bias_activation;
 use crate::kernels::gates::{LstmStep, gru_step, lstm_step};
-use crate::kernels::matmul::{Left, product};
+use crate::kernels::matmul::{Left, Repeated, product};
 use crate::recurrent::CellKind;
 use crate::spec::Activation;
 use crate::threads::join;
@@ -54,6 +54,7 @@ fn chunk_forward(chunk: Chunk<'_>, x: &[f32], params: &[f32], state: &mut [f32],
         }
     }
     let block = n * hidden;
+    let hidden_weights = Repeated::new(weights.hidden, hidden, gates, steps, n);
     match spec.kind {
         CellKind::Lstm => {
             let mut bias = Pooled::new(gates);
@@ -66,7 +67,7 @@ fn chunk_forward(chunk: Chunk<'_>, x: &[f32], params: &[f32], state: &mut [f32],
                 chunk.reset(step, h_in);
                 chunk.reset(step, c_in);
                 let gates_now = &mut all_gates[step * n * gates..(step + 1) * n * gates];
-                product(gates_now, n, gates, hidden, Left::Rows(h_in), weights.hidden, true);
+                hidden_weights.product(gates_now, n, Left::Rows(h_in), true);
                 let tanh_c = &mut kept[step * block..(step + 1) * block];
                 lstm_step(gates_now, &bias, c_in, LstmStep { c: c_out, tanh_c, h: h_out }, hidden);
                 out[step * block..(step + 1) * block].copy_from_slice(h_out);
@@ -78,7 +79,7 @@ fn chunk_forward(chunk: Chunk<'_>, x: &[f32], params: &[f32], state: &mut [f32],
             for step in 0..steps {
                 let (h_in, h_out) = h[step * block..(step + 2) * block].split_at_mut(block);
                 chunk.reset(step, h_in);
-                product(&mut from_hidden, n, gates, hidden, Left::Rows(h_in), weights.hidden, false);
+                hidden_weights.product(&mut from_hidden, n, Left::Rows(h_in), false);
                 let gates_now = &mut all_gates[step * n * gates..(step + 1) * n * gates];
                 let candidate = &mut kept[step * block..(step + 1) * block];
                 gru_step(gates_now, &from_hidden, weights.bias_hidden, h_in, candidate, h_out, hidden);

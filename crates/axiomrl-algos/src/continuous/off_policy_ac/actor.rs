@@ -84,6 +84,11 @@ impl Actor {
         }
     }
 
+    /// The last hidden layer of each row.
+    pub fn features(&self, obs: &[f32], rows: usize, features: &mut Vec<f32>) {
+        self.net.infer_features(obs, rows, features);
+    }
+
     /// Draws from the policy.
     pub fn sample(&self, obs: &[f32], rows: usize, rng: &mut Rng, drawn: &mut Drawn) {
         fill_normal(&mut drawn.noise, rows * self.width, rng);

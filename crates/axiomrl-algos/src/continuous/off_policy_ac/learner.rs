@@ -32,6 +32,8 @@ pub struct AcLearner {
     next_joint: Vec<f32>,
     bonus: Vec<f32>,
     reward: Vec<f32>,
+    /// The policy's last hidden layer, and the noise that is added to its actions.
+    features: Vec<f32>,
     exploration: Vec<f32>,
 }
 
@@ -60,6 +62,7 @@ impl AcLearner {
             next_joint: Vec::new(),
             bonus: Vec::new(),
             reward: Vec::new(),
+            features: Vec::new(),
             exploration: Vec::new(),
         }
     }
@@ -167,8 +170,11 @@ impl ReplayLearner for AcLearner {
         let obs = self.encoder.encode(obs);
         let std = self.config.exploration_noise.at(progress.fraction()) as f32;
         let gaussian_policy = self.config.actor == ActorKind::TanhGaussian;
+        if self.config.exploration == Exploration::StateDependent {
+            self.actor.features(&obs, rows, &mut self.features);
+        }
         if self.config.exploration != Exploration::Policy {
-            self.noise.draw(&obs, actions.len(), rng, &mut self.exploration);
+            self.noise.draw(&self.features, actions.len(), rng, &mut self.exploration);
         }
         match self.config.exploration {
             Exploration::Colored | Exploration::StateDependent if gaussian_policy => {
