@@ -59,23 +59,37 @@ fn saved_at(run: &Path) -> Vec<u64> {
     checkpoints.into_iter().filter_map(numbered).collect()
 }
 
+/// Asserts that a run which is stopped after 350 of its 700 steps and resumed ends with the bytes of one that was not.
+fn halves_make_a_whole(what: &str, entry: &AlgoEntry, more: &[&str]) {
+    let folder = tempfile::tempdir().unwrap();
+    let (whole, halves) = (folder.path().join("whole"), folder.path().join("halves"));
+    // 350 steps are no whole number of rounds of three environments: the first half ends in the middle of one.
+    let extra = [&["num_envs=3", "eval_interval=350", "eval_episodes=2"], more].concat();
+    run_in(&whole, config(entry, task(entry), 700, 2, &extra)).unwrap();
+    // Whatever the first evaluation says is enough to stop there.
+    let stop = [&extra[..], &["early_stopping={target_reward: -1e9}"]].concat();
+    let first = run_in(&halves, config(entry, task(entry), 700, 2, &stop)).unwrap();
+    assert_eq!((first.steps, first.reason), (350, StopReason::TargetReached), "{what}");
+    let options = TrainOptions { quiet: true, ..TrainOptions::default() };
+    let second = Trainer::resume(&halves, None, options).unwrap().run().unwrap();
+    assert_eq!(second.steps, 700, "{what}");
+    assert_same(what, &halves, &whole);
+}
+
 #[test]
 fn stopping_halfway_and_resuming_changes_no_byte() {
     for entry in registry() {
-        let folder = tempfile::tempdir().unwrap();
-        let (whole, halves) = (folder.path().join("whole"), folder.path().join("halves"));
-        // 350 steps are no whole number of rounds of three environments: the first half ends in the middle of one.
-        let extra =
-            ["num_envs=3", "eval_interval=350", "eval_episodes=2", "algo_kwargs.learning_rate={linear: [1e-3, 0]}"];
-        run_in(&whole, config(entry, task(entry), 700, 2, &extra)).unwrap();
-        // Whatever the first evaluation says is enough to stop there.
-        let stop = [&extra[..], &["early_stopping={target_reward: -1e9}"]].concat();
-        let first = run_in(&halves, config(entry, task(entry), 700, 2, &stop)).unwrap();
-        assert_eq!((first.steps, first.reason), (350, StopReason::TargetReached), "{}", entry.name);
-        let options = TrainOptions { quiet: true, ..TrainOptions::default() };
-        let second = Trainer::resume(&halves, None, options).unwrap().run().unwrap();
-        assert_eq!(second.steps, 700, "{}", entry.name);
-        assert_same(entry.name, &halves, &whole);
+        halves_make_a_whole(entry.name, entry, &["algo_kwargs.learning_rate={linear: [1e-3, 0]}"]);
+    }
+}
+
+#[test]
+fn every_kind_of_exploration_goes_on_where_it_was() {
+    for entry in registry().iter().filter(|entry| ["td3", "sac", "crossq"].contains(&entry.name)) {
+        for kind in ["gaussian", "ornstein_uhlenbeck", "colored", "state_dependent"] {
+            let set = format!("algo_kwargs.exploration={kind}");
+            halves_make_a_whole(&format!("{} with {kind} noise", entry.name), entry, &[&set]);
+        }
     }
 }
 

@@ -158,6 +158,29 @@ fn dropout_uses_the_same_mask_forward_and_backward() {
 }
 
 #[test]
+fn outputs_are_linear_in_the_features() {
+    for spec in [MlpSpec::new(3, &[5, 4], 2, Activation::Tanh).with_layer_norm(), MlpSpec::new(3, &[], 2, Activation::Relu)] {
+        let net = network(spec, 1, 8);
+        let (x, rows) = (normal(7 * 3, 9), 7);
+        let (mut features, mut want) = (Vec::new(), Vec::new());
+        net.infer_features(&x, rows, &mut features);
+        net.infer(&x, rows, &mut want);
+        let width = features.len() / rows;
+        let last = &net.params.as_slice()[net.spec.param_count() - 2 * (width + 1)..];
+        let found: Vec<f32> = features
+            .chunks_exact(width)
+            .flat_map(|row| {
+                [0, 1].map(|out| {
+                    let sum: f32 = row.iter().enumerate().map(|(i, f)| f * last[2 * i + out]).sum();
+                    sum + last[2 * width + out]
+                })
+            })
+            .collect();
+        assert_close("outputs from features", &found, &want);
+    }
+}
+
+#[test]
 fn dropout_acts_only_in_training_mode() {
     let net = network(MlpSpec::new(4, &[64], 2, Activation::Relu).with_dropout(0.5), 1, 5);
     let x = normal(3 * 4, 1);
