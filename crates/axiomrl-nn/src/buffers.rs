@@ -13,7 +13,8 @@ thread_local! {
     static POOL: RefCell<Vec<Vec<f32>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A buffer of exactly `len` values with arbitrary (but initialised) contents.
+/// A buffer of exactly `len` values with arbitrary (but initialised) contents, from this thread's pool. The gradients that a
+/// [`fused_loss`](crate::fused_loss) returns go back to the pool once they were used, so a large one is best taken from it.
 pub fn take(len: usize) -> Vec<f32> {
     // Only exact matches: training repeats its sizes, and cutting a longer buffer down would cost a refill later.
     let recycled = POOL.with_borrow_mut(|pool| {

@@ -44,6 +44,7 @@ pub mod distributions;
 pub mod losses;
 pub mod optim;
 
+pub use buffers::take as recycled;
 pub use burn::tensor::{Device, Tensor};
 pub use conv::{ConvLayer, ConvNet, ConvSpec};
 pub use decoder::{Decoder, DecoderSpec};

@@ -1,6 +1,6 @@
 //! Networks with memory.
 
-use crate::timing::{Work, wave};
+use crate::timing::{Work, mean_loss, wave};
 use axiomrl_nn::{CellKind, Recurrent, RecurrentSpec, fused_loss, gradients, leaf};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -22,7 +22,7 @@ pub fn sequence(kind: CellKind, steps: usize) -> Work {
         let params = net.params.tracked();
         let x = leaf(&data, [steps, rows, WIDTH]).require_grad();
         let y = net.forward(x, params.clone(), &resets, leaf(&start, [rows, width]));
-        let loss = fused_loss([y], |[y]| (y.iter().sum(), [vec![1.0 / y.len() as f32; y.len()]]));
+        let loss = fused_loss([y], |[y]| mean_loss(y));
         black_box(gradients(loss, [&params]));
     })
 }

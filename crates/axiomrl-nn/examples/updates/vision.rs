@@ -1,6 +1,6 @@
 //! Convolutions, from bytes.
 
-use crate::timing::Work;
+use crate::timing::{Work, mean_loss};
 use axiomrl_nn::{Activation, ConvNet, ConvSpec, Init, Mlp, MlpSpec, fused_loss, gradients};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -35,7 +35,7 @@ pub fn nature() -> Work {
         let (encoder, linear) = (net.params.tracked(), head.params.tracked());
         let features = net.forward_u8(frames.clone(), rows, encoder.clone());
         let y = head.forward(features, linear.clone(), None);
-        let loss = fused_loss([y], |[y]| (y.iter().sum(), [vec![1.0 / y.len() as f32; y.len()]]));
+        let loss = fused_loss([y], |[y]| mean_loss(y));
         black_box(gradients(loss, [&encoder, &linear]));
     })
 }
@@ -58,7 +58,7 @@ pub fn image(side: usize) -> Work {
     Work::new(format!("two convolutions, batch 32, {side}x{side}, fwd + bwd"), flops, move || {
         let params = net.params.tracked();
         let y = net.forward_u8(frames.clone(), rows, params.clone());
-        let loss = fused_loss([y], |[y]| (y.iter().sum(), [vec![1.0 / y.len() as f32; y.len()]]));
+        let loss = fused_loss([y], |[y]| mean_loss(y));
         black_box(gradients(loss, [&params]));
     })
 }

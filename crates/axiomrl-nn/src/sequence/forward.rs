@@ -22,24 +22,29 @@ pub fn forward(job: Job<'_>, x: &[f32], params: &[f32], state: &mut [f32], saved
             && saved.len() == job.saved_len(),
         "the slices do not fit the sequence"
     );
+    let out = out.chunks_exact_mut((rows * spec.hidden).max(1));
     let Some(half) = job.split() else {
-        return chunk_forward(job.whole(), x, params, state, saved, out);
+        return chunk_forward(job.whole(), x, params, state, saved, out.collect());
     };
     let (first, second) = (job.chunk(0, half), job.chunk(half, rows - half));
     let (state_first, state_second) = state.split_at_mut(half * spec.state_width());
     let (saved_first, saved_second) = saved.split_at_mut(half * Saved::width(spec, steps));
-    let mut out_first = Pooled::new(steps * half * spec.hidden);
-    let mut out_second = Pooled::new(steps * (rows - half) * spec.hidden);
+    let (out_first, out_second): (Vec<_>, Vec<_>) = out.map(|step| step.split_at_mut(half * spec.hidden)).unzip();
     join(
-        || chunk_forward(first, x, params, state_first, saved_first, &mut out_first),
-        || chunk_forward(second, x, params, state_second, saved_second, &mut out_second),
+        || chunk_forward(first, x, params, state_first, saved_first, out_first),
+        || chunk_forward(second, x, params, state_second, saved_second, out_second),
     );
-    first.scatter(&out_first, out, spec.hidden);
-    second.scatter(&out_second, out, spec.hidden);
 }
 
-/// One chunk; `state`, `saved` and `out` are its own.
-fn chunk_forward(chunk: Chunk<'_>, x: &[f32], params: &[f32], state: &mut [f32], saved: &mut [f32], out: &mut [f32]) {
+/// One chunk; `state`, `saved` and `out`, one slice per step, are its own.
+fn chunk_forward(
+    chunk: Chunk<'_>,
+    x: &[f32],
+    params: &[f32],
+    state: &mut [f32],
+    saved: &mut [f32],
+    out: Vec<&mut [f32]>,
+) {
     let Job { spec, steps, .. } = chunk.job;
     let (n, hidden, gates) = (chunk.rows, spec.hidden, spec.gates());
     let weights = Weights::of(spec, params);
@@ -61,7 +66,7 @@ fn chunk_forward(chunk: Chunk<'_>, x: &[f32], params: &[f32], state: &mut [f32],
             for ((b, input), hidden) in bias.iter_mut().zip(weights.bias_input).zip(weights.bias_hidden) {
                 *b = input + hidden;
             }
-            for step in 0..steps {
+            for (step, out) in out.into_iter().enumerate() {
                 let (h_in, h_out) = h[step * block..(step + 2) * block].split_at_mut(block);
                 let (c_in, c_out) = c[step * block..(step + 2) * block].split_at_mut(block);
                 chunk.reset(step, h_in);
@@ -70,20 +75,20 @@ fn chunk_forward(chunk: Chunk<'_>, x: &[f32], params: &[f32], state: &mut [f32],
                 hidden_weights.product(gates_now, n, Left::Rows(h_in), true);
                 let tanh_c = &mut kept[step * block..(step + 1) * block];
                 lstm_step(gates_now, &bias, c_in, LstmStep { c: c_out, tanh_c, h: h_out }, hidden);
-                out[step * block..(step + 1) * block].copy_from_slice(h_out);
+                out.copy_from_slice(h_out);
             }
         }
         CellKind::Gru => {
             bias_activation(all_gates, weights.bias_input, Activation::Identity);
             let mut from_hidden = Pooled::new(n * gates);
-            for step in 0..steps {
+            for (step, out) in out.into_iter().enumerate() {
                 let (h_in, h_out) = h[step * block..(step + 2) * block].split_at_mut(block);
                 chunk.reset(step, h_in);
                 hidden_weights.product(&mut from_hidden, n, Left::Rows(h_in), false);
                 let gates_now = &mut all_gates[step * n * gates..(step + 1) * n * gates];
                 let candidate = &mut kept[step * block..(step + 1) * block];
                 gru_step(gates_now, &from_hidden, weights.bias_hidden, h_in, candidate, h_out, hidden);
-                out[step * block..(step + 1) * block].copy_from_slice(h_out);
+                out.copy_from_slice(h_out);
             }
         }
     }

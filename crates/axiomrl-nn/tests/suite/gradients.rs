@@ -159,7 +159,9 @@ fn dropout_uses_the_same_mask_forward_and_backward() {
 
 #[test]
 fn outputs_are_linear_in_the_features() {
-    for spec in [MlpSpec::new(3, &[5, 4], 2, Activation::Tanh).with_layer_norm(), MlpSpec::new(3, &[], 2, Activation::Relu)] {
+    for spec in
+        [MlpSpec::new(3, &[5, 4], 2, Activation::Tanh).with_layer_norm(), MlpSpec::new(3, &[], 2, Activation::Relu)]
+    {
         let net = network(spec, 1, 8);
         let (x, rows) = (normal(7 * 3, 9), 7);
         let (mut features, mut want) = (Vec::new(), Vec::new());
