@@ -4,18 +4,20 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
+const CONFIGS: &str = "../../configs";
+
 fn main() -> io::Result<()> {
     // Asked for when run, not when compiled: a build folder can be shared by several copies of the repository.
     let here = env::var_os("CARGO_MANIFEST_DIR").ok_or_else(|| io::Error::other("cargo sets CARGO_MANIFEST_DIR"))?;
-    let root = Path::new(&here).join("../../configs").canonicalize()?;
+    let root = Path::new(&here).join(CONFIGS).canonicalize()?;
     // A folder's time stamp changes when a file is added to it or removed, a file's when it is edited.
-    watch(&root);
+    watch("");
     let mut table = String::from("static PACKAGED: &[Packaged] = &[\n");
     for folder in entries(&root)?.into_iter().filter(|path| path.is_dir()) {
-        watch(&folder);
+        watch(&stem(&folder));
         for file in entries(&folder)?.into_iter().filter(|path| path.extension().is_some_and(|e| e == "yaml")) {
-            watch(&file);
             let name = format!("{}/{}", stem(&folder), stem(&file));
+            watch(&format!("{name}.yaml"));
             let _ = writeln!(table, "    Packaged {{ name: {name:?}, text: include_str!({file:?}) }},");
         }
     }
@@ -24,8 +26,9 @@ fn main() -> io::Result<()> {
     fs::write(Path::new(&out).join("packaged_configs.rs"), table)
 }
 
-fn watch(path: &Path) {
-    println!("cargo::rerun-if-changed={}", path.display());
+/// By a path from here, for the same reason: each copy of the repository watches its own files.
+fn watch(path: &str) {
+    println!("cargo::rerun-if-changed={CONFIGS}/{path}");
 }
 
 /// In the order of their names, so that the list is the same on every machine.
