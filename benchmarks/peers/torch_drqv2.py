@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from torch_updates import optimizer, prepared
+from torch_updates import follow, optimizer, prepared
 
 SIZE, CHANNELS, FEATURES, HIDDEN, ACTIONS, PAD = 84, 9, 50, 1024, 1, 4
 
@@ -123,11 +123,6 @@ def drqv2(variant, rows=256):
         actor_adam.step()
         if tuned:
             critic.requires_grad_(True)
-        with torch.no_grad():
-            if tuned:
-                torch._foreach_lerp_(slow, fast, 0.01)
-            else:
-                for old, new in zip(slow, fast):
-                    old.mul_(0.99).add_(new, alpha=0.01)
+        follow(slow, fast, tuned, share=0.01)
 
     return update

@@ -82,14 +82,14 @@ def ppo(variant, rows=64):
     return update
 
 
-def follow(slow, fast, tuned):
-    """Moves target parameters a little towards the online ones."""
+def follow(slow, fast, tuned, share=0.005):
+    """Moves target parameters by this share towards the online ones."""
     with torch.no_grad():
         if tuned:
-            torch._foreach_lerp_(slow, fast, 0.005)
+            torch._foreach_lerp_(slow, fast, share)
         else:
-            for slow, fast in zip(slow, fast):
-                slow.mul_(0.995).add_(fast, alpha=0.005)
+            for old, new in zip(slow, fast):
+                old.mul_(1 - share).add_(new, alpha=share)
 
 
 def squashed(head):
