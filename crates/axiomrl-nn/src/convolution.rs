@@ -68,12 +68,6 @@ impl Convolution {
         [weight, bias]
     }
 
-    /// How many of `images` images are multiplied at once.
-    fn group(&self, images: usize) -> usize {
-        const ROWS: usize = 512;
-        (ROWS / self.window.patches()).clamp(1, images.max(1))
-    }
-
     /// `target ← activation(conv(x) + bias)`; `before`, unless empty, keeps what the activation was applied to.
     pub fn forward(
         &self,
@@ -109,7 +103,7 @@ impl Convolution {
     ) {
         let (weight, bias) = params[self.offset..self.offset + self.params()].split_at(self.weights());
         let (patches, patch) = (self.window.patches(), self.window.patch_len());
-        let group = self.group(target.len() / self.out_len());
+        let group = self.window.group(target.len() / self.out_len());
         let mut windows = Windows::new(self.window, group, x);
         let mut first = 0;
         for target in target.chunks_mut(group * self.out_len()) {
@@ -136,7 +130,7 @@ impl Convolution {
         if grad_x.is_some() {
             transpose(weight, &mut back_weight, patch, self.outputs);
         }
-        let group = self.group(grad.len() / self.out_len());
+        let group = self.window.group(grad.len() / self.out_len());
         let mut windows = grad_params.is_some().then(|| Windows::new(self.window, group, trace.x));
         let mut room = Pooled::new(if grad_x.is_some() { group * patches * patch } else { 0 });
         let mut first = 0;

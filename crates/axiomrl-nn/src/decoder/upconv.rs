@@ -59,12 +59,6 @@ impl UpConv {
         Window { height, width, channels, kernel: 2, stride: 1, padding: 1 }
     }
 
-    /// How many of `images` images are multiplied at once.
-    fn group(&self, images: usize) -> usize {
-        const ROWS: usize = 512;
-        (ROWS / self.window().patches()).clamp(1, images.max(1))
-    }
-
     fn folded_weight(&self, params: &[f32]) -> Pooled {
         let weight = &params[self.offset..self.offset + self.weights()];
         let mut folded = Pooled::new(16 * self.channels * self.outputs);
@@ -77,7 +71,7 @@ impl UpConv {
         let window = self.window();
         let (patches, patch, tile) = (window.patches(), window.patch_len(), 4 * self.outputs);
         let folded = self.folded_weight(params);
-        let group = self.group(target.len() / self.out_len());
+        let group = window.group(target.len() / self.out_len());
         let mut windows = Windows::new(window, group, Pixels::Floats(x));
         let mut tiles = Pooled::new(group * patches * tile);
         let groups = x.chunks(group * self.in_len()).zip(target.chunks_mut(group * self.out_len()));
@@ -121,7 +115,7 @@ impl UpConv {
         transpose(&folded, &mut back_weight, patch, tile);
         let mut grad_folded = Pooled::new(if grad_weight.is_empty() { 0 } else { folded.len() });
         grad_folded.fill(0.0);
-        let group = self.group(grad.len() / self.out_len());
+        let group = window.group(grad.len() / self.out_len());
         let mut windows = Windows::new(window, group, Pixels::Floats(x));
         let (mut rows, mut tiles) = (Pooled::new(group * patches * patch), Pooled::new(group * patches * tile));
         let inputs = x.chunks(group * self.in_len()).zip(grad_x.chunks_mut(group * self.in_len()));

@@ -35,6 +35,12 @@ impl Window {
         self.out_height() * self.out_width()
     }
 
+    /// How many of `images` images are multiplied at once: enough rows for an efficient product, few enough for the cache.
+    pub fn group(&self, images: usize) -> usize {
+        const ROWS: usize = 512;
+        (ROWS / self.patches()).clamp(1, images.max(1))
+    }
+
     /// Values of one patch.
     pub fn patch_len(&self) -> usize {
         self.kernel * self.kernel * self.channels
