@@ -42,8 +42,9 @@ def repeat(call, most, seconds):
     return done
 
 
-def best_microseconds(call, rounds, finish=lambda: None, slice_seconds=0.2):
-    """Best time of one call. A round repeats it for about `slice_seconds`; `finish` waits for what is still under way."""
+def best_microseconds(call, rounds, finish=lambda: None, slice_seconds=0.05):
+    """Best time of one call. A round repeats it for about `slice_seconds`; `finish` waits for what is still under way. Calls that
+    are much longer than a round get fewer rounds, but four."""
     # The first call may compile; the next ones warm up, for long only if they are quick.
     call()
     finish()
@@ -53,7 +54,8 @@ def best_microseconds(call, rounds, finish=lambda: None, slice_seconds=0.2):
     done = repeat(call, 10, 1.0)
     finish()
     seconds = (time.perf_counter() - begun) / done
-    calls = max(3 if seconds < slice_seconds else 1, int(slice_seconds / max(seconds, 1e-7)))
+    calls = max(1, int(slice_seconds / max(seconds, 1e-7)))
+    rounds = max(4, min(rounds, int(2 * rounds * slice_seconds / max(seconds, 1e-7))))
     best = float("inf")
     for _ in range(rounds):
         begun = time.perf_counter()

@@ -18,10 +18,11 @@ pub fn sequence(kind: CellKind, steps: usize) -> Work {
     let (data, width) = (wave(steps * rows * WIDTH), net.spec.state_width());
     let (resets, start) = (vec![false; steps * rows], vec![0.0; rows * width]);
     let flops = 3.0 * net.spec.flops(steps * rows) as f64;
+    // In memory before the clock starts, like the data of the other works and of the peers.
+    let (data, start) = (leaf(&data, [steps, rows, WIDTH]), leaf(&start, [rows, width]));
     Work::new(format!("{kind:?} 64, batch 32, {steps} steps, fwd + bwd"), flops, move || {
         let params = net.params.tracked();
-        let x = leaf(&data, [steps, rows, WIDTH]).require_grad();
-        let y = net.forward(x, params.clone(), &resets, leaf(&start, [rows, width]));
+        let y = net.forward(data.clone().require_grad(), params.clone(), &resets, start.clone());
         let loss = fused_loss([y], |[y]| mean_loss(y));
         black_box(gradients(loss, [&params]));
     })

@@ -4,8 +4,9 @@ use axiomrl_nn::recycled;
 use serde_json::json;
 use std::time::Instant;
 
-/// A round lasts about this long: far above the clock's resolution, short enough to fit between two interruptions.
-const ROUND_SECONDS: f64 = 0.04;
+/// A round lasts about this long, here and in the scripts of the peers: far above the clock's resolution, short enough to fit
+/// between two interruptions.
+const ROUND_SECONDS: f64 = 0.05;
 
 /// The mean as a loss: its value and its gradient.
 pub fn mean_loss(y: &[f32]) -> (f32, [Vec<f32>; 1]) {

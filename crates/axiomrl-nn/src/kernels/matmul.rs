@@ -13,6 +13,8 @@ pub enum Left<'a> {
     Rows(&'a [f32]),
     /// Stored as `[k, m]`, used transposed.
     Transposed(&'a [f32]),
+    /// Row `r` has `values[r * row + p * step]` at place `p`: some rows or columns of a larger matrix.
+    Strided { values: &'a [f32], row: usize, step: usize },
     /// Row `r` has `values[rows[r] + steps[p]]` at place `p`: the patches of an image, without copying them.
     Gathered { values: &'a [f32], rows: &'a [u32], steps: &'a [u32] },
 }
@@ -22,6 +24,7 @@ impl Left<'_> {
     fn holds(&self, m: usize, k: usize) -> bool {
         match self {
             Left::Rows(a) | Left::Transposed(a) => a.len() == m * k,
+            Left::Strided { values, row, step } => m * k == 0 || (m - 1) * row + (k - 1) * step < values.len(),
             Left::Gathered { values, rows, steps } => {
                 let furthest = |table: &[u32]| table.iter().max().map_or(0, |at| *at as usize);
                 rows.len() == m && steps.len() == k && (m * k == 0 || furthest(rows) + furthest(steps) < values.len())
@@ -47,17 +50,16 @@ pub fn product(c: &mut [f32], m: usize, n: usize, k: usize, a: Left<'_>, b: &[f3
         }
         return;
     }
-    let better = match a {
-        Left::Rows(_) => k >= LONG,
+    match a {
+        Left::Rows(a) if n <= NARROW && k >= LONG => return narrow(c, n, k, a, b, accumulate),
         // A small transposed result would only be flipped into another narrow one.
-        Left::Transposed(_) => m > NARROW && k >= 8,
-        Left::Gathered { .. } => false,
-    };
-    if n <= NARROW && better {
-        return narrow(c, m, n, k, a, b, accumulate);
+        Left::Transposed(a) if n <= NARROW && m > NARROW && k >= 8 => {
+            return narrow_transposed(c, m, n, k, a, b, accumulate);
+        }
+        _ => {}
     }
     let by = match a {
-        Left::Gathered { .. } => Tiles::Packed,
+        Left::Strided { .. } | Left::Gathered { .. } => Tiles::Packed,
         _ if fits_tiles(m, n, k) => Tiles::Plain,
         _ => return general(c, m, n, k, a, b, accumulate),
     };
@@ -93,24 +95,20 @@ fn fits_tiles(m: usize, n: usize, k: usize) -> bool {
 }
 
 /// One or two result columns.
-fn narrow(c: &mut [f32], m: usize, n: usize, k: usize, a: Left<'_>, b: &[f32], accumulate: bool) {
-    match a {
-        Left::Rows(a) => {
-            let mut columns = Pooled::new(n * k);
-            transpose(b, &mut columns, k, n);
-            dot_rows(a, &columns, k, c, accumulate);
-        }
-        Left::Gathered { .. } => tiled(Tiles::Plain, c, m, n, k, a, b, accumulate),
-        // (aᵀ·b)ᵀ = bᵀ·a has long rows.
-        Left::Transposed(a) => {
-            let mut flipped = Pooled::new(n * m);
-            product(&mut flipped, n, m, k, Left::Transposed(b), a, false);
-            for (row, c) in c.chunks_exact_mut(n).enumerate() {
-                for (column, c) in c.iter_mut().enumerate() {
-                    let value = flipped[column * m + row];
-                    *c = if accumulate { *c + value } else { value };
-                }
-            }
+fn narrow(c: &mut [f32], n: usize, k: usize, a: &[f32], b: &[f32], accumulate: bool) {
+    let mut columns = Pooled::new(n * k);
+    transpose(b, &mut columns, k, n);
+    dot_rows(a, &columns, k, c, accumulate);
+}
+
+/// One or two result columns, the left factor stored as `[k, m]`: (aᵀ·b)ᵀ = bᵀ·a has long rows.
+fn narrow_transposed(c: &mut [f32], m: usize, n: usize, k: usize, a: &[f32], b: &[f32], accumulate: bool) {
+    let mut flipped = Pooled::new(n * m);
+    product(&mut flipped, n, m, k, Left::Transposed(b), a, false);
+    for (row, c) in c.chunks_exact_mut(n).enumerate() {
+        for (column, c) in c.iter_mut().enumerate() {
+            let value = flipped[column * m + row];
+            *c = if accumulate { *c + value } else { value };
         }
     }
 }
@@ -204,6 +202,7 @@ fn general(c: &mut [f32], m: usize, n: usize, k: usize, a: Left<'_>, b: &[f32], 
     let (a, a_column, a_row) = match a {
         Left::Rows(a) => (a, 1, k as isize),
         Left::Transposed(a) => (a, m as isize, 1),
+        Left::Strided { values, row, step } => (values, step as isize, row as isize),
         Left::Gathered { values, rows, steps } => {
             let mut copied = Pooled::new(m * k);
             for (copied, row) in copied.chunks_exact_mut(k).zip(rows) {
@@ -212,7 +211,7 @@ fn general(c: &mut [f32], m: usize, n: usize, k: usize, a: Left<'_>, b: &[f32], 
             return general(c, m, n, k, Left::Rows(&copied), b, accumulate);
         }
     };
-    // SAFETY: `product` checked that the slices hold m*n, m*k and k*n values, which the strides address exactly; `c` is
+    // SAFETY: `product` checked that the slices hold m*n, m*k and k*n values where the strides address them; `c` is
     // borrowed mutably, so it overlaps neither factor.
     unsafe {
         gemm::gemm(
@@ -268,6 +267,12 @@ mod tests {
         let rows: Vec<u32> = (0..m as u32).map(|r| r * k as u32).collect();
         let steps: Vec<u32> = (0..k as u32).collect();
         let gathered = Left::Gathered { values: &a, rows: &rows, steps: &steps };
+        // The middle of a matrix that has a column more on each side.
+        let mut framed = vec![f32::NAN; m * (k + 2)];
+        for (framed, a) in framed.chunks_exact_mut(k + 2).zip(a.chunks_exact(k)) {
+            framed[1..=k].copy_from_slice(a);
+        }
+        let strided = Left::Strided { values: &framed[1..], row: k + 2, step: 1 };
         for accumulate in [false, true] {
             let want: Vec<f64> = (0..m * n)
                 .map(|i| {
@@ -276,7 +281,7 @@ mod tests {
                     dot + if accumulate { f64::from(start[i]) } else { 0.0 }
                 })
                 .collect();
-            for version in 0..10 {
+            for version in 0..12 {
                 let mut c = start.clone();
                 match version {
                     0 => product(&mut c, m, n, k, Left::Rows(&a), &b, accumulate),
@@ -287,7 +292,9 @@ mod tests {
                     5 => product(&mut c, m, n, k, gathered, &b, accumulate),
                     6 => tiled(Tiles::Packed, &mut c, m, n, k, gathered, &b, accumulate),
                     7 => general(&mut c, m, n, k, gathered, &b, accumulate),
-                    8 => Repeated::new(&b, k, n, 16, m).product(&mut c, m, Left::Rows(&a), accumulate),
+                    8 => product(&mut c, m, n, k, strided, &b, accumulate),
+                    9 => general(&mut c, m, n, k, strided, &b, accumulate),
+                    10 => Repeated::new(&b, k, n, 16, m).product(&mut c, m, Left::Rows(&a), accumulate),
                     _ => general(&mut c, m, n, k, Left::Transposed(&a_stored_transposed), &b, accumulate),
                 }
                 for (got, want) in c.iter().zip(&want) {

@@ -6,7 +6,6 @@ use crate::buffers::Pooled;
 use crate::kernels::activation::{activation_backward, column_sums};
 use crate::kernels::dropout::{DropoutKey, dropout};
 use crate::kernels::layer_norm::{layer_norm_backward, scale_shift};
-use crate::kernels::matmul::{Left, product, product_transposed};
 use crate::kernels::vector::add_assign;
 use crate::spec::{Activation, Layer};
 use crate::threads::join;
@@ -149,7 +148,7 @@ fn chunk_backward(chunk: Chunk<'_>, x: &[f32], trace: Trace<'_>, mut wanted: Wan
         above = layers.next();
         // The outputs of the layer below are this layer's inputs.
         let input = above.as_ref().map_or(x, |(_, below)| below.output);
-        let width = layer.outputs;
+        let (width, products) = (layer.outputs, chunk.products(&layer));
         let params = &trace.params[layer.offset..layer.offset + layer.len()];
         let (weight, vectors) = params.split_at(layer.weights());
         let grads = wanted.params.as_deref_mut().map(|g| &mut g[layer.offset..layer.offset + layer.len()]);
@@ -162,14 +161,14 @@ fn chunk_backward(chunk: Chunk<'_>, x: &[f32], trace: Trace<'_>, mut wanted: Wan
         before_activation(chunk, &layer, gradient, output, saved, vectors, grad_vectors);
 
         if !grad_weight.is_empty() {
-            product(grad_weight, layer.inputs, width, rows, Left::Transposed(input), gradient, false);
+            products.grad_weight(grad_weight, input, gradient);
         }
         if layer.index > 0 {
             let target = &mut next[..rows * layer.inputs];
-            product_transposed(target, rows, layer.inputs, width, gradient, weight, false);
+            products.grad_input(target, gradient, weight, false);
             std::mem::swap(&mut grad, &mut next);
         } else if let Some(grad_x) = wanted.x.as_deref_mut() {
-            product_transposed(grad_x, rows, layer.inputs, width, gradient, weight, wanted.add_to_x);
+            products.grad_input(grad_x, gradient, weight, wanted.add_to_x);
         }
     }
 }

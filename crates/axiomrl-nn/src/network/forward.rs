@@ -5,7 +5,6 @@ use super::{Chunk, Input, Job, Split};
 use crate::kernels::activation::{activate, bias_activation};
 use crate::kernels::dropout::{DropoutKey, dropout};
 use crate::kernels::layer_norm::layer_norm;
-use crate::kernels::matmul::{Left, product};
 use crate::spec::Activation;
 use crate::threads::join;
 
@@ -76,7 +75,7 @@ fn chunk_forward(chunk: Chunk<'_>, x: &[f32], params: &[f32], saved: &mut [f32],
         let width = layer.outputs;
         let (weight, vectors) = params[layer.offset..layer.offset + layer.len()].split_at(layer.weights());
         let (bias, norm) = vectors.split_at(width);
-        product(target, rows, width, layer.inputs, Left::Rows(input), weight, false);
+        chunk.products(&layer).forward(target, input, weight);
 
         let drops = chunk.dropout.filter(|_| !layer.is_output);
         if drops.is_none() && !layer.normed && before.is_empty() {

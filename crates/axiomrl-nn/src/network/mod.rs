@@ -1,17 +1,20 @@
 //! A whole network ensemble, forward and backward, on plain slices.
 //!
 //! The work is cut into chunks, each a contiguous run of rows of one member with its own stretch of the saved-activation
-//! buffer, so that two threads never share a slice. How it is cut depends on sizes alone.
+//! buffer, so that two threads never share a slice. Few rows under large weights are one chunk, whose products are cut instead
+//! (`layer_products`). How it is cut depends on sizes alone.
 
 mod backward;
 mod forward;
+mod layer_products;
 mod saved;
 
 pub use backward::{Trace, backward};
 pub use forward::forward;
 pub use saved::saved_len;
 
-use crate::spec::MlpSpec;
+use crate::spec::{Layer, MlpSpec};
+use layer_products::{LayerProducts, by_weights};
 
 /// Below this many floating-point operations, handing half of the work to another thread costs more than it saves.
 pub(crate) const SPLIT_FLOPS: usize = 4_000_000;
@@ -75,7 +78,8 @@ enum Split {
 
 impl<'a> Job<'a> {
     fn split(&self) -> Split {
-        if self.members * self.spec.flops(self.rows) < SPLIT_FLOPS {
+        let small = self.members * self.spec.flops(self.rows) < SPLIT_FLOPS;
+        if small || (self.members == 1 && by_weights(self.spec, self.rows)) {
             return Split::Whole;
         }
         // Whole tiles of eight rows in the first half.
@@ -93,5 +97,11 @@ impl<'a> Job<'a> {
         let active = self.spec.dropout > 0.0;
         let dropout = self.dropout_seed.filter(|_| active).map(|seed| (self.spec.dropout, seed));
         Chunk { spec: self.spec, dropout, member, first_row, rows }
+    }
+}
+
+impl Chunk<'_> {
+    fn products(&self, layer: &Layer) -> LayerProducts {
+        LayerProducts::new(layer, self.rows, by_weights(self.spec, self.rows))
     }
 }

@@ -1,6 +1,6 @@
 //! The backward pass over a sequence.
 
-use super::{Chunk, Job, Saved, Weights};
+use super::{Chunk, Job, Saved, Weights, halves_of_steps, steps_of};
 use crate::buffers::Pooled;
 use crate::kernels::activation::column_sums;
 use crate::kernels::gates::{GruTrace, LstmTrace, gru_step_backward, lstm_step_backward};
@@ -30,6 +30,7 @@ pub fn backward(
 ) {
     let Job { spec, steps, rows, .. } = job;
     let Some(half) = job.split() else {
+        let grad_x = grad_x.map(|grad| steps_of(grad, rows, spec.inputs).collect());
         return chunk_backward(job.whole(), trace, grad_params, grad_x, grad_state);
     };
     let (first, second) = (job.chunk(0, half), job.chunk(half, rows - half));
@@ -37,11 +38,9 @@ pub fn backward(
     let (state_first, state_second) = grad_state.map(|g| g.split_at_mut(half * spec.state_width())).unzip();
     let mut total = grad_params;
     let mut partial = total.as_ref().map(|g| Pooled::new(g.len()));
-    let mut x_first = grad_x.as_ref().map(|_| Pooled::new(steps * half * spec.inputs));
-    let mut x_second = grad_x.as_ref().map(|_| Pooled::new(steps * (rows - half) * spec.inputs));
+    let (x_first, x_second) = grad_x.map(|grad| halves_of_steps(grad, rows, half, spec.inputs)).unzip();
     {
         let (params_first, params_second) = (total.as_deref_mut(), partial.as_deref_mut());
-        let (x_first, x_second) = (x_first.as_deref_mut(), x_second.as_deref_mut());
         let (trace_first, trace_second) =
             (Trace { saved: saved_first, ..trace }, Trace { saved: saved_second, ..trace });
         join(
@@ -52,18 +51,14 @@ pub fn backward(
     if let (Some(total), Some(partial)) = (total, partial) {
         add_assign(total, &partial);
     }
-    if let (Some(grad), Some(x_first), Some(x_second)) = (grad_x, x_first, x_second) {
-        first.scatter(&x_first, grad, spec.inputs);
-        second.scatter(&x_second, grad, spec.inputs);
-    }
 }
 
-/// One chunk; the gradient buffers are its own and are overwritten.
+/// One chunk; the gradient buffers, that of `x` one slice per step, are its own and are overwritten.
 fn chunk_backward(
     chunk: Chunk<'_>,
     trace: Trace<'_>,
     grad_params: Option<&mut [f32]>,
-    grad_x: Option<&mut [f32]>,
+    mut grad_x: Option<Vec<&mut [f32]>>,
     grad_state: Option<&mut [f32]>,
 ) {
     let Job { spec, steps, .. } = chunk.job;
@@ -75,6 +70,12 @@ fn chunk_backward(
     let mut back_weights = Pooled::new(weights.hidden.len());
     transpose(weights.hidden, &mut back_weights, hidden, gates);
     let back_weights = Repeated::new(&back_weights, gates, hidden, steps, n);
+    let stepwise = grad_x.is_some() && chunk.job.step_by_step();
+    let mut back_input = Pooled::new(if stepwise { weights.input.len() } else { 0 });
+    if stepwise {
+        transpose(weights.input, &mut back_input, spec.inputs, gates);
+    }
+    let back_input = stepwise.then(|| Repeated::new(&back_input, gates, spec.inputs, steps, n));
     let block = n * hidden;
     let (mut dh, mut dc) = (Pooled::new(block), Pooled::new(if c.is_empty() { 0 } else { block }));
     dh.fill(0.0);
@@ -104,6 +105,9 @@ fn chunk_backward(
             }
         }
         chunk.reset(step, &mut dh);
+        if let (Some(grad), Some(weights)) = (&mut grad_x, &back_input) {
+            weights.product(grad[step], n, Left::Rows(&d_input[step * n * gates..(step + 1) * n * gates]), false);
+        }
     }
     if let Some(grad) = grad_state {
         for (row, grad) in grad.chunks_exact_mut(spec.state_width()).enumerate() {
@@ -118,8 +122,11 @@ fn chunk_backward(
         let x = chunk.gather(trace.x, spec.inputs);
         param_gradient(spec, steps * n, &x, &h[..steps * block], &d_input, d_hidden, grad);
     }
-    if let Some(grad) = grad_x {
-        product_transposed(grad, steps * n, spec.inputs, gates, &d_input, weights.input, false);
+    if let Some(grad) = grad_x.filter(|_| !stepwise) {
+        let mut together = Pooled::new(steps * n * spec.inputs);
+        product_transposed(&mut together, steps * n, spec.inputs, gates, &d_input, weights.input, false);
+        let parts = together.chunks_exact((n * spec.inputs).max(1));
+        grad.into_iter().zip(parts).for_each(|(grad, part)| grad.copy_from_slice(part));
     }
 }
 

@@ -1,6 +1,6 @@
 //! The forward pass over a sequence.
 
-use super::{Chunk, Job, Saved, Weights};
+use super::{Chunk, Job, Saved, Weights, halves_of_steps, steps_of};
 use crate::buffers::Pooled;
 use crate::kernels::activation::bias_activation;
 use crate::kernels::gates::{LstmStep, gru_step, lstm_step};
@@ -22,14 +22,13 @@ pub fn forward(job: Job<'_>, x: &[f32], params: &[f32], state: &mut [f32], saved
             && saved.len() == job.saved_len(),
         "the slices do not fit the sequence"
     );
-    let out = out.chunks_exact_mut((rows * spec.hidden).max(1));
     let Some(half) = job.split() else {
-        return chunk_forward(job.whole(), x, params, state, saved, out.collect());
+        return chunk_forward(job.whole(), x, params, state, saved, steps_of(out, rows, spec.hidden).collect());
     };
     let (first, second) = (job.chunk(0, half), job.chunk(half, rows - half));
     let (state_first, state_second) = state.split_at_mut(half * spec.state_width());
     let (saved_first, saved_second) = saved.split_at_mut(half * Saved::width(spec, steps));
-    let (out_first, out_second): (Vec<_>, Vec<_>) = out.map(|step| step.split_at_mut(half * spec.hidden)).unzip();
+    let (out_first, out_second) = halves_of_steps(out, rows, half, spec.hidden);
     join(
         || chunk_forward(first, x, params, state_first, saved_first, out_first),
         || chunk_forward(second, x, params, state_second, saved_second, out_second),
@@ -50,8 +49,17 @@ fn chunk_forward(
     let weights = Weights::of(spec, params);
     let [all_gates, h, c, kept] = Saved::of(spec, steps, n).cut_mut(saved);
 
-    let x = chunk.gather(x, spec.inputs);
-    product(all_gates, steps * n, gates, spec.inputs, Left::Rows(&x), weights.input, false);
+    let input_weights = chunk.job.step_by_step().then(|| Repeated::new(weights.input, spec.inputs, gates, steps, n));
+    if input_weights.is_none() {
+        let x = chunk.gather(x, spec.inputs);
+        product(all_gates, steps * n, gates, spec.inputs, Left::Rows(&x), weights.input, false);
+    }
+    // The inputs' part of the weighted sums.
+    let from_input = |gates: &mut [f32], step: usize| {
+        if let Some(weights) = &input_weights {
+            weights.product(gates, n, Left::Rows(chunk.at(x, step, spec.inputs)), false);
+        }
+    };
     for (row, state) in state.chunks_exact(spec.state_width()).enumerate() {
         h[row * hidden..(row + 1) * hidden].copy_from_slice(&state[..hidden]);
         if !c.is_empty() {
@@ -72,6 +80,7 @@ fn chunk_forward(
                 chunk.reset(step, h_in);
                 chunk.reset(step, c_in);
                 let gates_now = &mut all_gates[step * n * gates..(step + 1) * n * gates];
+                from_input(gates_now, step);
                 hidden_weights.product(gates_now, n, Left::Rows(h_in), true);
                 let tanh_c = &mut kept[step * block..(step + 1) * block];
                 lstm_step(gates_now, &bias, c_in, LstmStep { c: c_out, tanh_c, h: h_out }, hidden);
@@ -79,13 +88,14 @@ fn chunk_forward(
             }
         }
         CellKind::Gru => {
-            bias_activation(all_gates, weights.bias_input, Activation::Identity);
             let mut from_hidden = Pooled::new(n * gates);
             for (step, out) in out.into_iter().enumerate() {
                 let (h_in, h_out) = h[step * block..(step + 2) * block].split_at_mut(block);
                 chunk.reset(step, h_in);
                 hidden_weights.product(&mut from_hidden, n, Left::Rows(h_in), false);
                 let gates_now = &mut all_gates[step * n * gates..(step + 1) * n * gates];
+                from_input(gates_now, step);
+                bias_activation(gates_now, weights.bias_input, Activation::Identity);
                 let candidate = &mut kept[step * block..(step + 1) * block];
                 gru_step(gates_now, &from_hidden, weights.bias_hidden, h_in, candidate, h_out, hidden);
                 out.copy_from_slice(h_out);

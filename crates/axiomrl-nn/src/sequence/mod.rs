@@ -13,6 +13,7 @@ use crate::buffers::Pooled;
 use crate::network::SPLIT_FLOPS;
 use crate::recurrent::{CellKind, RecurrentSpec};
 use std::ops::Deref;
+use std::slice::ChunksExactMut;
 
 /// A sequence evaluation: everything but the numbers.
 #[derive(Clone, Copy)]
@@ -41,6 +42,12 @@ impl<'a> Job<'a> {
 
     fn chunk(&self, first: usize, rows: usize) -> Chunk<'a> {
         Chunk { job: *self, first, rows }
+    }
+
+    /// Whether the inputs are multiplied step by step, like the state, because the weights stay in a second-level cache. Larger
+    /// ones are better read once, for all steps together.
+    fn step_by_step(&self) -> bool {
+        (self.spec.inputs + self.spec.hidden) * self.spec.gates() <= 1 << 16
     }
 
     /// Values kept between the passes, chunk after chunk.
@@ -80,14 +87,6 @@ impl Chunk<'_> {
         Gathered::Copied(copy)
     }
 
-    /// The reverse of `gather`.
-    fn scatter(&self, part: &[f32], values: &mut [f32], width: usize) {
-        for (step, part) in part.chunks_exact((self.rows * width).max(1)).enumerate() {
-            let start = (step * self.job.rows + self.first) * width;
-            values[start..start + part.len()].copy_from_slice(part);
-        }
-    }
-
     /// Zeroes the rows of `values` whose state is reset before `step`.
     fn reset(&self, step: usize, values: &mut [f32]) {
         let start = step * self.job.rows + self.first;
@@ -97,6 +96,15 @@ impl Chunk<'_> {
             values[row * width..(row + 1) * width].fill(0.0);
         }
     }
+}
+
+/// The steps of a `[steps, all rows, width]` block, each as the two chunks that are cut at row `half`.
+fn halves_of_steps(values: &mut [f32], rows: usize, half: usize, width: usize) -> (Vec<&mut [f32]>, Vec<&mut [f32]>) {
+    steps_of(values, rows, width).map(|step| step.split_at_mut(half * width)).unzip()
+}
+
+fn steps_of(values: &mut [f32], rows: usize, width: usize) -> ChunksExactMut<'_, f32> {
+    values.chunks_exact_mut((rows * width).max(1))
 }
 
 /// A chunk's rows: the caller's slice when the chunk is everything.

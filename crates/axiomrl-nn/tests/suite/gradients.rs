@@ -94,6 +94,15 @@ fn sizes_that_are_split_between_threads() {
     check(MlpSpec::new(9, &[300], 2, Activation::Elu), 3, 400, true, 64);
 }
 
+#[test]
+fn few_rows_under_large_weights() {
+    // Cut by weights: 2101·501 is just above a million. The rest of the network is small.
+    check(MlpSpec::new(2101, &[501], 3, Activation::Tanh), 1, 17, true, 70);
+    check(MlpSpec::new(2101, &[501, 40], 2, Activation::Silu).with_layer_norm(), 1, 32, true, 71);
+    // Several members add up the gradient of a shared input.
+    check(MlpSpec::new(2101, &[501], 1, Activation::Relu), 2, 16, true, 72);
+}
+
 /// Directional derivative of Σ weights·y by central differences, against the gradient.
 fn check_by_differences(net: &Mlp, rows: usize, seed: Option<u64>) {
     let spec = &net.spec;

@@ -99,6 +99,8 @@ fn sequences_match_the_unfused_composition() {
 fn batches_that_are_split_between_threads() {
     for kind in KINDS {
         check(&network(kind, 33, 64, 6), 16, 33);
+        // So wide that the inputs of all steps are multiplied together.
+        check(&network(kind, 200, 96, 9), 8, 19);
         // Too few rows for whole tiles in both halves.
         check(&network(kind, 64, 64, 7), 40, 5);
     }

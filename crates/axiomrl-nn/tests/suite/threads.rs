@@ -31,7 +31,9 @@ fn train(threads: usize, members: usize, rows: usize, spec: &MlpSpec) -> Vec<u32
 fn one_and_two_threads_give_the_same_bits() {
     let small = MlpSpec::new(4, &[64, 64], 2, Activation::Tanh);
     let wide = MlpSpec::new(23, &[256, 256], 1, Activation::Relu).with_layer_norm().with_dropout(0.1);
-    for (members, rows, spec) in [(1, 64, &small), (1, 257, &wide), (2, 129, &wide), (5, 33, &wide)] {
+    let large = MlpSpec::new(2101, &[501], 3, Activation::Relu);
+    let sizes = [(1, 64, &small), (1, 257, &wide), (2, 129, &wide), (5, 33, &wide), (1, 17, &large), (2, 32, &large)];
+    for (members, rows, spec) in sizes {
         let one = train(1, members, rows, spec);
         assert_eq!(one, train(2, members, rows, spec), "members {members}, rows {rows}");
         assert_eq!(one, train(3, members, rows, spec), "members {members}, rows {rows}");

@@ -1,7 +1,7 @@
 //! Our side of each work.
 
 use super::figures::{Figure, Unit};
-use super::peer::parse_lines;
+use super::peer::{UPDATE_ROUNDS, parse_lines};
 use super::works::{FROM_START, OurSide, Work, run_of};
 use crate::bench::loops;
 use crate::binary::{Binary, build_executable, build_native_executable};
@@ -11,10 +11,6 @@ use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
-
-/// Rounds of our own example within one turn; the best counts. They last about as long as those of a peer's script, a second:
-/// the chance to meet an undisturbed moment is the same for both.
-const ROUNDS: u32 = 25;
 
 pub struct Ours {
     binary: Binary,
@@ -37,14 +33,16 @@ impl Ours {
         })
     }
 
-    /// What the cores can multiply at most.
-    pub fn peak(&self, threads: usize) -> Result<Vec<Figure>> {
-        updates(&self.updates, "gemm_peak", threads, ROUNDS)
+    /// What the cores can multiply at most, for the share of it that `work` reaches.
+    pub fn peak(&self, work: &Work, threads: usize) -> Result<Vec<Figure>> {
+        let mut figures = updates(&self.updates, "gemm_peak", threads, UPDATE_ROUNDS)?;
+        figures.iter_mut().for_each(|figure| figure.work = work.id.to_owned());
+        Ok(figures)
     }
 
     pub fn measure(&self, work: &Work, threads: usize) -> Result<Vec<Figure>> {
         match work.ours {
-            OurSide::Update => updates(&self.updates, work.id, threads, ROUNDS),
+            OurSide::Update => updates(&self.updates, work.id, threads, UPDATE_ROUNDS),
             OurSide::Agent { config, set, rounds } => self.agent(work.id, config, set, rounds, threads),
             OurSide::Run { from_start } => self.runs(work, threads, from_start),
         }
@@ -53,7 +51,7 @@ impl Ours {
     /// What the same code does when it is built for this processor; single updates only.
     pub fn measure_native(&self, work: &Work, threads: usize) -> Result<Vec<Figure>> {
         let (Some(program), OurSide::Update) = (&self.native, &work.ours) else { return Ok(Vec::new()) };
-        let mut figures = updates(program, work.id, threads, ROUNDS)?;
+        let mut figures = updates(program, work.id, threads, UPDATE_ROUNDS)?;
         figures.iter_mut().for_each(|figure| figure.variant = "target-cpu=native".to_owned());
         Ok(figures)
     }

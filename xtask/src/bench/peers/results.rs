@@ -1,6 +1,7 @@
 //! The whole of `benchmarks/peers.json`.
 
-use super::figures::{Figures, Unit};
+use super::PEAK;
+use super::figures::{Figure, Figures};
 use super::rows::{Row, rows};
 use crate::bench::machine::Machine;
 use serde::Serialize;
@@ -42,6 +43,8 @@ pub struct Share {
     pub mflop: f64,
     pub microseconds: f64,
     pub gflops: f64,
+    /// The peak found in the turns of this work.
+    pub peak_gflops: f64,
     pub percent_of_peak: f64,
 }
 
@@ -66,22 +69,24 @@ impl Results {
         missing: Vec<Missing>,
         rounds: u32,
     ) -> Self {
-        let peak = |threads: usize| {
-            // One for each size that was the fastest once.
-            let found = figures.of("ours").filter(|f| f.unit == Unit::Gigaflops && f.threads == threads);
-            tenths(found.map(|figure| figure.value).fold(0.0, f64::max))
+        // One for each size that was the fastest once.
+        let peak = |work: Option<&str>, threads: usize| {
+            let beside = |figure: &&Figure| figure.threads == threads && work.is_none_or(|work| figure.work == work);
+            figures.of(PEAK).filter(beside).map(|figure| figure.value).fold(0.0, f64::max)
         };
-        let gemm_peak_gflops = Peak { one_core: peak(1), two_cores: peak(2) };
+        let gemm_peak_gflops = Peak { one_core: tenths(peak(None, 1)), two_cores: tenths(peak(None, 2)) };
         let counted = figures.of("ours").filter(|figure| figure.mflop > 0.0);
         let shares = counted.map(|figure| {
             let gflops = figure.mflop / figure.value * 1e3;
+            let peak = peak(Some(&figure.work), figure.threads);
             Share {
                 work: figure.work.clone(),
                 threads: figure.threads,
                 mflop: (figure.mflop * 1000.0).round() / 1000.0,
                 microseconds: (figure.value * 1000.0).round() / 1000.0,
                 gflops: tenths(gflops),
-                percent_of_peak: tenths(100.0 * gflops / peak(figure.threads)),
+                peak_gflops: tenths(peak),
+                percent_of_peak: tenths(100.0 * gflops / peak),
             }
         });
         Self {
@@ -98,4 +103,22 @@ impl Results {
 
 fn tenths(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::figures::{Unit, figure};
+    use super::*;
+
+    #[test]
+    fn a_share_is_that_of_the_peak_found_beside_the_work() {
+        let mut figures = Figures::default();
+        let counted = Figure { mflop: 500.0, ..figure("sac_update", "ours", 2, 5000.0, Unit::Microseconds) };
+        figures.add_all("ours", vec![counted]);
+        let peak = |work: &str, value: f64| figure(work, "gemm 512x512x512", 2, value, Unit::Gigaflops);
+        figures.add_all(PEAK, vec![peak("sac_update", 125.0), peak("lstm", 160.0)]);
+        let results = Results::new(Machine::find(), &figures, BTreeSet::new(), Vec::new(), 1);
+        assert_eq!(results.machine.gemm_peak_gflops.two_cores, 160.0);
+        assert_eq!((results.shares[0].peak_gflops, results.shares[0].percent_of_peak), (125.0, 80.0));
+    }
 }

@@ -1,6 +1,7 @@
 //! What is measured, and by how much we must be faster.
 
 use super::NATIVE;
+use super::peer::UPDATE_ROUNDS;
 use crate::bench::loops;
 use anyhow::{Result, bail};
 
@@ -13,7 +14,7 @@ pub struct Work {
 pub enum OurSide {
     /// A work of the example `updates`.
     Update,
-    /// Updates of a whole agent, as the example `agent_updates` times them: a run file, changed settings, and how many.
+    /// Updates of a whole agent, as the example `agent_updates` times them: a run file, changed settings, and how many rounds.
     Agent { config: &'static str, set: &'static [&'static str], rounds: u32 },
     /// A whole run of the program. `from_start` is the length of the run that is timed as a whole process, against peers that
     /// compile before they train.
@@ -25,7 +26,8 @@ use OurSide::{Agent, Run, Update};
 /// What the id of a run timed as a whole process ends with.
 pub const FROM_START: &str = "_from_start";
 
-/// With as few images as can be learned from, and an update for every step.
+/// With as few images as can be learned from, and an update for every step. One takes so long that few rounds do, as in the
+/// peers' scripts.
 const DRQV2: OurSide = Agent {
     config: "drqv2/pendulum_pixels_84",
     set: &["algo_kwargs.learning_starts=300", "algo_kwargs.train_frequency=1", "algo_kwargs.buffer_capacity=1000"],
@@ -42,7 +44,7 @@ const TD3: OurSide = Agent {
         "algo_kwargs.batch_size=256",
         "algo_kwargs.hidden_sizes=[256, 256]",
     ],
-    rounds: 200,
+    rounds: UPDATE_ROUNDS,
 };
 
 #[rustfmt::skip]
