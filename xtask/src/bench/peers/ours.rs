@@ -35,7 +35,7 @@ impl Ours {
 
     /// What the cores can multiply at most, for the share of it that `work` reaches.
     pub fn peak(&self, work: &Work, threads: usize) -> Result<Vec<Figure>> {
-        let mut figures = updates(&self.updates, "gemm_peak", threads, UPDATE_ROUNDS)?;
+        let mut figures = updates(&self.updates, "gemm_peak", threads, UPDATE_ROUNDS / 2)?;
         figures.iter_mut().for_each(|figure| figure.work = work.id.to_owned());
         Ok(figures)
     }

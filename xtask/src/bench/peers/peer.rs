@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// Rounds of 0.05 s within one turn, theirs and ours; the best counts. Both have the same chance to meet an undisturbed moment.
-pub const UPDATE_ROUNDS: u32 = 20;
+pub const UPDATE_ROUNDS: u32 = 40;
 /// Whole runs are long enough to be timed once.
 const RUN_ROUNDS: u32 = 1;
 
