@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from torch_updates import follow, optimizer, prepared
+from torch_updates import descend, follow, optimizer, prepared
 
 SIZE, CHANNELS, FEATURES, HIDDEN, ACTIONS, PAD = 84, 9, 50, 1024, 1, 4
 
@@ -112,15 +112,10 @@ def drqv2(variant, rows=256):
 
     def update():
         loss, seen = critic_loss(shift(obs), shift(next_obs))
-        critic_adam.zero_grad(set_to_none=True)
-        loss.backward()
-        critic_adam.step()
+        descend(critic_adam, loss)
         if tuned:
             critic.requires_grad_(False)
-        loss = actor_loss(seen)
-        actor_adam.zero_grad(set_to_none=True)
-        loss.backward()
-        actor_adam.step()
+        descend(actor_adam, actor_loss(seen))
         if tuned:
             critic.requires_grad_(True)
         follow(slow, fast, tuned, share=0.01)

@@ -22,6 +22,14 @@ def prepared(function, variant):
     return torch.compile(function) if variant == "compiled" else function
 
 
+def descend(adam, loss, clip=lambda: None):
+    """A step down the gradient of the loss; `clip` may change the gradients before it."""
+    adam.zero_grad(set_to_none=True)
+    loss.backward()
+    clip()
+    adam.step()
+
+
 def dqn(variant, rows=64):
     tuned = variant != "default"
     online = mlp(4, 64, 2, nn.ReLU)
@@ -39,11 +47,7 @@ def dqn(variant, rows=64):
     loss_of = prepared(loss_of, variant)
 
     def update():
-        loss = loss_of()
-        adam.zero_grad(set_to_none=True)
-        loss.backward()
-        nn.utils.clip_grad_norm_(parameters, 10.0, foreach=True if tuned else None)
-        adam.step()
+        descend(adam, loss_of(), lambda: nn.utils.clip_grad_norm_(parameters, 10.0, foreach=True if tuned else None))
 
     return update
 
@@ -73,11 +77,7 @@ def ppo(variant, rows=64):
     loss_of = prepared(loss_of, variant)
 
     def update():
-        loss = loss_of()
-        adam.zero_grad(set_to_none=True)
-        loss.backward()
-        nn.utils.clip_grad_norm_(parameters, 0.5, foreach=True if tuned else None)
-        adam.step()
+        descend(adam, loss_of(), lambda: nn.utils.clip_grad_norm_(parameters, 0.5, foreach=True if tuned else None))
 
     return update
 
@@ -135,23 +135,15 @@ def sac(variant, rows=256, obs_width=17, d=6):
     critic_loss, actor_loss = prepared(critic_loss, variant), prepared(actor_loss, variant)
 
     def update():
-        loss = critic_loss()
-        critic_adam.zero_grad(set_to_none=True)
-        loss.backward()
-        critic_adam.step()
+        descend(critic_adam, critic_loss())
         # Without this the actor's loss also computes gradients of the critics' weights, which nobody reads.
         if tuned:
             critics.requires_grad_(False)
         loss, log_prob = actor_loss()
-        actor_adam.zero_grad(set_to_none=True)
-        loss.backward()
-        actor_adam.step()
+        descend(actor_adam, loss)
         if tuned:
             critics.requires_grad_(True)
-        loss = -(log_alpha * (log_prob - d)).mean()
-        alpha_adam.zero_grad(set_to_none=True)
-        loss.backward()
-        alpha_adam.step()
+        descend(alpha_adam, -(log_alpha * (log_prob - d)).mean())
         follow(target_parameters, critic_parameters, tuned)
 
     return update
@@ -187,18 +179,12 @@ def td3(variant, rows=256, obs_width=3, d=1):
     def update():
         nonlocal updates
         updates += 1
-        loss = critic_loss()
-        critic_adam.zero_grad(set_to_none=True)
-        loss.backward()
-        critic_adam.step()
+        descend(critic_adam, critic_loss())
         if updates % 2:
             return
         if tuned:
             critics.requires_grad_(False)
-        loss = actor_loss()
-        actor_adam.zero_grad(set_to_none=True)
-        loss.backward()
-        actor_adam.step()
+        descend(actor_adam, actor_loss())
         if tuned:
             critics.requires_grad_(True)
         follow(slow, fast, tuned)

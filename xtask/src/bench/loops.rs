@@ -27,7 +27,10 @@ pub struct Work {
 }
 
 /// Training and nothing else: one short evaluation and one checkpoint at the end, which every run has.
-const QUIET: &str = "eval_interval: 0\ncheckpoint_interval: 0\neval_episodes: 1\nlog_interval: 10000\nseed: 1\n";
+const QUIET: &str = "eval_interval: 0\ncheckpoint_interval: 0\neval_episodes: 1\nseed: 1\n";
+
+/// A run logs this often, and is timed from its first line to its last one: the rest is warm-up.
+const LINES: u64 = 10;
 
 pub const WORKS: &[Work] = &[
     Work {
@@ -47,7 +50,7 @@ pub const WORKS: &[Work] = &[
     Work {
         id: "sac_pendulum",
         name: "SAC Pendulum, 1 update per step, batch 256, 256x256",
-        steps: 3000,
+        steps: 1200,
         settings: "algo: sac\nenv_id: Pendulum-v1\nalgo_kwargs: { batch_size: 256, hidden_sizes: [256, 256], \
                    learning_starts: 100, buffer_capacity: 10000 }\n",
     },
@@ -88,10 +91,10 @@ fn best_of_rounds(binary: &Binary, folder: &Path, work: &Work, threads: usize) -
     Ok(best.round())
 }
 
-/// Trains once and returns the steps per second the run itself reports.
+/// Trains once and returns the steps per second after the warm-up.
 pub fn run(binary: &Binary, folder: &Path, work: &Work, steps: u64, threads: usize) -> Result<f64> {
     let file = folder.join("run.yaml");
-    let text = format!("{}{QUIET}total_timesteps: {steps}\n", work.settings);
+    let text = format!("{}{QUIET}log_interval: {}\ntotal_timesteps: {steps}\n", work.settings, steps / LINES);
     fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
     let run_dir = folder.join("run");
     let args = [
@@ -101,7 +104,35 @@ pub fn run(binary: &Binary, folder: &Path, work: &Work, steps: u64, threads: usi
         "--run-dir".into(),
         run_dir.display().to_string(),
     ];
-    let summary = binary.train(&args)?;
+    binary.train(&args)?;
+    let path = run_dir.join("progress.csv");
+    let log = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     fs::remove_dir_all(&run_dir).with_context(|| format!("cannot remove {}", run_dir.display()))?;
-    Ok(summary.steps_per_second)
+    after_warm_up(&log).with_context(|| format!("{} has fewer than two lines with steps and seconds", path.display()))
+}
+
+/// Steps per second from the first line of a progress file to its last.
+fn after_warm_up(log: &str) -> Option<f64> {
+    let mut lines = log.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let header = lines.next()?;
+    let column = |name: &str| header.iter().position(|column| *column == name);
+    let (steps, seconds) = (column("time/total_timesteps")?, column("time/time_elapsed")?);
+    let read =
+        |line: &Vec<&str>| Some((line.get(steps)?.parse::<f64>().ok()?, line.get(seconds)?.parse::<f64>().ok()?));
+    let points: Vec<(f64, f64)> = lines.filter_map(|line| read(&line)).collect();
+    let ((first, begun), (last, ended)) = (points.first()?, points.last()?);
+    (last > first && ended > begun).then(|| (last - first) / (ended - begun))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::after_warm_up;
+
+    #[test]
+    fn speed_is_counted_from_the_first_line_to_the_last() {
+        let log = "step,time/total_timesteps,loss,time/time_elapsed\n100,100,,3\n200,200,0.5,4\n300,300,0.5,5\n";
+        assert_eq!(after_warm_up(log), Some(100.0));
+        assert_eq!(after_warm_up("time/total_timesteps,time/time_elapsed\n100,3\n"), None);
+        assert_eq!(after_warm_up("step\n1\n2\n"), None);
+    }
 }

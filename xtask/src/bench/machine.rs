@@ -1,10 +1,10 @@
 //! What the figures were measured on.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::fs;
 
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub struct Machine {
     pub processor: String,
     pub cores: usize,

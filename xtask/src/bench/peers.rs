@@ -18,7 +18,7 @@ use ours::Ours;
 use peer::{PEERS, ReadyPeer};
 use results::{Missing, Results};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use works::WORKS;
 
 /// Both sides may use as many cores as this.
@@ -26,6 +26,8 @@ const THREADS: [usize; 2] = [1, 2];
 
 /// Our own code, built for the machine at hand: a peer like the others.
 const NATIVE: &str = "ours, native";
+
+const JSON: &str = "peers.json";
 
 /// The fastest matrix products, found beside each work: a machine that others use is not equally fast at all times.
 const PEAK: &str = "peak";
@@ -38,13 +40,13 @@ pub struct Options {
     /// Only these peers
     #[arg(long, value_delimiter = ',', requires = "peers")]
     only_peer: Vec<String>,
-    /// Only these works, by the names in `benchmarks/peers.json`
+    /// Only these works, by the names in `benchmarks/peers.json`, where they replace what was measured before
     #[arg(long, value_delimiter = ',', requires = "peers")]
     only_work: Vec<String>,
     /// How often all take their turn; the best counts
     #[arg(long, default_value_t = 3, requires = "peers", value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// Where to write; needed to write a measurement of some peers or works only
+    /// Where to write, instead of `benchmarks/`; needed to write a measurement of some peers only
     #[arg(long, requires = "peers", value_name = "FOLDER")]
     out: Option<PathBuf>,
     /// The Python that makes the virtual environments
@@ -61,10 +63,6 @@ pub struct Options {
 impl Options {
     pub fn wanted(&self) -> bool {
         self.peers
-    }
-
-    fn is_whole(&self) -> bool {
-        self.only_peer.is_empty() && self.only_work.is_empty()
     }
 }
 
@@ -90,11 +88,26 @@ pub fn run(options: &Options) -> Result<()> {
     if options.discard_venvs {
         peers.iter().for_each(ReadyPeer::discard);
     }
-    if !options.is_whole() && options.out.is_none() {
-        println!("\nnot written: benchmarks/peers.json holds whole measurements only (--out writes elsewhere)");
+    if let Some(folder) = &options.out {
+        return write(folder, &results);
+    }
+    if !options.only_peer.is_empty() {
+        println!("\nnot written: benchmarks/peers.json compares with all peers (--out writes elsewhere)");
         return Ok(());
     }
-    write(&options.out.clone().unwrap_or_else(|| root().join("benchmarks")), &results)
+    let folder = root().join("benchmarks");
+    match options.only_work.is_empty() {
+        true => write(&folder, &results),
+        false => write(&folder, &results.in_place_of(read(&folder)?, &options.only_work)),
+    }
+}
+
+fn read(folder: &Path) -> Result<Results> {
+    let path = folder.join(JSON);
+    let text = fs::read_to_string(&path).with_context(|| {
+        format!("cannot read {}; measure all works first, or write elsewhere with --out", path.display())
+    })?;
+    serde_json::from_str(&text).with_context(|| format!("{} is not what this command writes", path.display()))
 }
 
 /// All sides in turns, so that a slow minute of the machine hits all of them.
@@ -134,10 +147,10 @@ fn take_turns(
     Ok(())
 }
 
-fn write(folder: &std::path::Path, results: &Results) -> Result<()> {
+fn write(folder: &Path, results: &Results) -> Result<()> {
     fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
     let files = [
-        (folder.join("peers.json"), serde_json::to_string_pretty(results)? + "\n"),
+        (folder.join(JSON), serde_json::to_string_pretty(results)? + "\n"),
         (folder.join("peers.md"), report::markdown(results)),
     ];
     for (path, text) in files {

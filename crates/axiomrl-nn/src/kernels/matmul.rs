@@ -113,6 +113,7 @@ fn narrow_transposed(c: &mut [f32], m: usize, n: usize, k: usize, a: &[f32], b: 
     }
 }
 
+#[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
 fn tiled(by: Tiles, c: &mut [f32], m: usize, n: usize, k: usize, a: Left<'_>, b: &[f32], accumulate: bool) {
     #[cfg(target_arch = "x86_64")]
     {
@@ -173,12 +174,13 @@ impl<'a> Repeated<'a> {
             // SAFETY: `level` detected the features, and `panels` was filled for it; the lengths are checked.
             unsafe {
                 match level() {
-                    SimdLevel::Avx512 => avx512::repeated(c, m, n, k, a, panels, accumulate),
-                    SimdLevel::Avx2 => avx2::repeated(c, m, n, k, a, panels, accumulate),
-                    SimdLevel::Portable => unreachable!("panels are for tiles"),
+                    SimdLevel::Avx512 => return avx512::repeated(c, m, n, k, a, panels, accumulate),
+                    SimdLevel::Avx2 => return avx2::repeated(c, m, n, k, a, panels, accumulate),
+                    SimdLevel::Portable => {}
                 }
             }
         }
+        unreachable!("{} values in panels, which are for tiles", panels.len())
     }
 }
 

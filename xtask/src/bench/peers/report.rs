@@ -153,10 +153,11 @@ fn how(text: &mut String, results: &Results) {
          - `default` is a peer as its users write it; `tuned` adds the fused Adam, foreach clipping and averaging, plain formulas\n  \
            in place of distribution objects, frozen critics in the actor's loss, channels_last and inference_mode; `compiled` is\n  \
            `tuned` with `torch.compile`, its compilation not counted. For the LSTM and for whole runs only what applies is switched on.\n\
-         - Whole runs: environment steps per second with the same network, batch, epochs and number of environments. Peers are\n  \
-           timed after a warm-up; ours over a run from its first step.\n\
+         - Whole runs: environment steps per second with the same network, batch, epochs and number of environments, after a\n  \
+           warm-up: a thousand steps or so of a peer, a tenth of our run.\n\
          - \"From the start\" counts the peer's compilation but not its imports; ours is the whole process, from its start to the\n  \
            last file.\n\
+         - The rows of a work always come from one run; a work may have been measured again later (`--only-work`).\n\
          - A limit of one thread is the library's own where it has one; processes that use JAX are bound to one core.\n\n\
          Versions: {}.\n",
         results.versions.iter().cloned().collect::<Vec<_>>().join(", ")

@@ -2,13 +2,14 @@
 
 use super::PEAK;
 use super::figures::{Figure, Figures};
-use super::rows::{Row, rows};
+use super::rows::{Row, ids, rows};
+use super::works::FROM_START;
 use crate::bench::machine::Machine;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::env;
 
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub struct Results {
     pub machine: MeasuredMachine,
     pub rounds: u32,
@@ -22,7 +23,7 @@ pub struct Results {
     pub rustflags: String,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub struct MeasuredMachine {
     #[serde(flatten)]
     pub machine: Machine,
@@ -30,13 +31,13 @@ pub struct MeasuredMachine {
 }
 
 /// The largest speed of matrix products, over several sizes.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub struct Peak {
     pub one_core: f64,
     pub two_cores: f64,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub struct Share {
     pub work: String,
     pub threads: usize,
@@ -48,7 +49,7 @@ pub struct Share {
     pub percent_of_peak: f64,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 pub struct Missing {
     pub peer: String,
     pub work: String,
@@ -101,6 +102,30 @@ impl Results {
     }
 }
 
+/// A work or the same run from its start.
+fn belongs(id: &str, works: &[String]) -> bool {
+    works.iter().any(|work| work == id.strip_suffix(FROM_START).unwrap_or(id))
+}
+
+impl Results {
+    /// The earlier results, with everything about `works` replaced by what was measured now.
+    pub fn in_place_of(mut self, earlier: Results, works: &[String]) -> Results {
+        self.rows.extend(earlier.rows.into_iter().filter(|row| !belongs(&row.work, works)));
+        self.shares.extend(earlier.shares.into_iter().filter(|share| !belongs(&share.work, works)));
+        self.missing.extend(earlier.missing.into_iter().filter(|missing| !belongs(&missing.work, works)));
+        self.versions.extend(earlier.versions);
+        self.rounds = self.rounds.min(earlier.rounds);
+        let (now, before) = (&mut self.machine.gemm_peak_gflops, earlier.machine.gemm_peak_gflops);
+        now.one_core = now.one_core.max(before.one_core);
+        now.two_cores = now.two_cores.max(before.two_cores);
+        let order: Vec<String> = ids().collect();
+        let place = |work: &str| order.iter().position(|id| id == work);
+        self.rows.sort_by_key(|row| place(&row.work));
+        self.shares.sort_by_key(|share| place(&share.work));
+        self
+    }
+}
+
 fn tenths(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
 }
@@ -109,6 +134,30 @@ fn tenths(value: f64) -> f64 {
 mod tests {
     use super::super::figures::{Unit, figure};
     use super::*;
+
+    #[test]
+    fn works_measured_again_replace_their_rows_and_no_others() {
+        let measured = |value: f64, works: &[&str]| {
+            let mut figures = Figures::default();
+            for work in works {
+                let of = |threads, value| figure(work, "ours", threads, value, Unit::StepsPerSecond);
+                figures.add_all("ours", vec![of(1, value)]);
+                figures.add_all("rejax", vec![of(1, 10.0)]);
+            }
+            Results::new(Machine::find(), &figures, BTreeSet::new(), Vec::new(), 3)
+        };
+        let all = ["dqn_cartpole", "dqn_cartpole_from_start", "sac_pendulum_64"];
+        let text = serde_json::to_string(&measured(20.0, &all)).expect("JSON");
+        let earlier: Results = serde_json::from_str(&text).expect("its own file");
+        let results = measured(30.0, &all[..2]).in_place_of(earlier, &["dqn_cartpole".to_owned()]);
+        let found: Vec<(&str, &str, f64)> =
+            results.rows.iter().map(|row| (row.work.as_str(), row.threads.as_str(), row.ratio)).collect();
+        let [first, second, third] = all;
+        let (best, one) = ("best", "1");
+        let want = [(first, best, 3.0), (first, one, 3.0), (second, best, 3.0), (second, one, 3.0)];
+        assert_eq!(found[..4], want);
+        assert_eq!(found[4..], [(third, best, 2.0), (third, one, 2.0)]);
+    }
 
     #[test]
     fn a_share_is_that_of_the_peak_found_beside_the_work() {

@@ -4,9 +4,9 @@ use super::figures::{Figure, Figures, Unit, fastest};
 use super::peer::PEERS;
 use super::works::{self, FROM_START, WORKS};
 use super::{NATIVE, THREADS};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Row {
     pub work: String,
     pub peer: String,
@@ -51,7 +51,7 @@ fn rounded(value: f64) -> f64 {
 }
 
 /// The ids of all works, runs from the start behind the runs they belong to.
-fn ids() -> impl Iterator<Item = String> {
+pub fn ids() -> impl Iterator<Item = String> {
     WORKS.iter().flat_map(|work| [work.id.to_owned(), format!("{}{FROM_START}", work.id)])
 }
 
