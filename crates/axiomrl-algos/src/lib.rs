@@ -5,15 +5,14 @@
 
 pub mod agent;
 pub mod config;
-pub mod continuous;
+pub mod actor_critic;
 pub mod goal;
-pub mod memory;
 pub mod parts;
-pub mod policy;
+pub mod policy_gradient;
 pub mod regimes;
 pub mod registry;
 pub mod state;
-pub mod value;
+pub mod q_learning;
 
 pub use agent::{Agent, Diverged, PolicyMemory, Progress, Setup};
 pub use config::{ConfigError, RunConfig};

@@ -3,7 +3,7 @@
 use crate::agent::{Agent, Setup};
 use crate::config::{ConfigError, RunConfig, read_run};
 use crate::parts::checks::BuildError;
-use crate::{continuous, goal, memory, policy, value};
+use crate::{actor_critic, goal, policy_gradient, q_learning};
 use axiomrl_envs::Space;
 use garde::Validate;
 use schemars::{JsonSchema, schema_for};
@@ -69,7 +69,7 @@ const ANY: &[ActionKind] = &[ActionKind::Discrete, ActionKind::MultiDiscrete, Ac
 /// Every algorithm, in the order of the documentation.
 pub fn registry() -> &'static [AlgoEntry] {
     static TABLE: LazyLock<Vec<AlgoEntry>> = LazyLock::new(|| {
-        [value_based(), policy_gradient(), continuous_control(), memory(), goal_conditioned()]
+        [value_based(), from_rollouts(), continuous_control(), memory(), goal_conditioned()]
             .into_iter()
             .flatten()
             .collect()
@@ -78,36 +78,36 @@ pub fn registry() -> &'static [AlgoEntry] {
 }
 
 fn value_based() -> Vec<AlgoEntry> {
-    let dqn = entry::<value::Dqn>("dqn", "Deep Q-learning", include_str!("value/dqn.rs"), DISCRETE).with_images();
-    let variants = value::presets::VARIANTS.iter().map(|&(name, summary, page, defaults)| {
-        preset::<value::Dqn>(name, summary, page, DISCRETE, defaults).with_images()
+    let dqn = entry::<q_learning::Dqn>("dqn", "Deep Q-learning", include_str!("q_learning/dqn.rs"), DISCRETE).with_images();
+    let variants = q_learning::presets::VARIANTS.iter().map(|&(name, summary, page, defaults)| {
+        preset::<q_learning::Dqn>(name, summary, page, DISCRETE, defaults).with_images()
     });
     std::iter::once(dqn).chain(variants).collect()
 }
 
-fn policy_gradient() -> Vec<AlgoEntry> {
-    vec![entry::<policy::Ppo>("ppo", "Proximal policy optimisation", include_str!("policy/ppo/mod.rs"), ANY)]
+fn from_rollouts() -> Vec<AlgoEntry> {
+    vec![entry::<policy_gradient::Ppo>("ppo", "Proximal policy optimisation", include_str!("policy_gradient/ppo/mod.rs"), ANY)]
 }
 
 fn continuous_control() -> Vec<AlgoEntry> {
-    let variants = continuous::presets::VARIANTS
+    let variants = actor_critic::presets::VARIANTS
         .iter()
-        .map(|&(name, summary, page, defaults)| preset::<continuous::OffPolicyAc>(name, summary, page, BOX, defaults));
-    let pixels = continuous::pixel_presets::VARIANTS.iter().map(|&(name, summary, page, defaults)| {
-        preset::<continuous::PixelAc>(name, summary, page, BOX, defaults).with_images()
+        .map(|&(name, summary, page, defaults)| preset::<actor_critic::OffPolicyAc>(name, summary, page, BOX, defaults));
+    let pixels = actor_critic::pixel_presets::VARIANTS.iter().map(|&(name, summary, page, defaults)| {
+        preset::<actor_critic::PixelAc>(name, summary, page, BOX, defaults).with_images()
     });
     let own = [
-        entry::<continuous::Naf>("naf", "Normalised advantage functions", include_str!("continuous/naf.rs"), BOX),
-        entry::<continuous::Mpo>(
+        entry::<q_learning::Naf>("naf", "Normalised advantage functions", include_str!("q_learning/naf.rs"), BOX),
+        entry::<actor_critic::Mpo>(
             "mpo",
             "Maximum a posteriori policy optimisation",
-            include_str!("continuous/mpo/mod.rs"),
+            include_str!("actor_critic/mpo/mod.rs"),
             BOX,
         ),
-        entry::<continuous::DiscreteSac>(
+        entry::<actor_critic::DiscreteSac>(
             "discrete_sac",
             "Soft actor-critic for discrete actions",
-            include_str!("continuous/discrete_sac/mod.rs"),
+            include_str!("actor_critic/discrete_sac/mod.rs"),
             DISCRETE,
         ),
     ];
@@ -116,19 +116,19 @@ fn continuous_control() -> Vec<AlgoEntry> {
 
 fn memory() -> Vec<AlgoEntry> {
     let r2d2 = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/pages/r2d2.md"));
-    let drqn = include_str!("memory/drqn.rs");
-    let ppo = include_str!("memory/recurrent_ppo.rs");
+    let drqn = include_str!("q_learning/recurrent/drqn.rs");
+    let ppo = include_str!("policy_gradient/recurrent_ppo.rs");
     vec![
-        entry::<memory::Drqn>("drqn", "Deep Q-learning with an LSTM", drqn, DISCRETE).with_images(),
-        preset::<memory::Drqn>(
+        entry::<q_learning::Drqn>("drqn", "Deep Q-learning with an LSTM", drqn, DISCRETE).with_images(),
+        preset::<q_learning::Drqn>(
             "r2d2",
             "Recurrent Q-learning with burn-in, stored memory and priorities",
             r2d2,
             DISCRETE,
-            memory::DrqnConfig::r2d2,
+            q_learning::DrqnConfig::r2d2,
         )
         .with_images(),
-        entry::<memory::RecurrentPpo>("recurrent_ppo", "Proximal policy optimisation with an LSTM", ppo, ANY)
+        entry::<policy_gradient::RecurrentPpo>("recurrent_ppo", "Proximal policy optimisation with an LSTM", ppo, ANY)
             .with_images(),
     ]
 }

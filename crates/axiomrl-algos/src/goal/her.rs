@@ -29,10 +29,10 @@
 
 use crate::agent::{Agent, Setup};
 use crate::config::layer_widths;
-use crate::continuous::{AcConfig, OffPolicyAc, presets};
+use crate::actor_critic::{AcConfig, OffPolicyAc, presets};
 use crate::parts::checks::BuildError;
 use crate::registry::Algorithm;
-use crate::value::{Dqn, DqnConfig};
+use crate::q_learning::{Dqn, DqnConfig};
 use axiomrl_core::{GoalStrategy, Schedule};
 use axiomrl_envs::Space;
 use garde::Validate;

@@ -9,4 +9,5 @@ pub mod noise;
 pub mod renorm;
 pub mod sight;
 pub mod temperature;
+pub mod torso;
 pub mod weight_noise;

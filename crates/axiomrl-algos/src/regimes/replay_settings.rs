@@ -73,7 +73,8 @@ pub(crate) use {prioritized_replay_settings, replay_settings};
 
 #[cfg(test)]
 mod tests {
-    use crate::continuous::{AcConfig, NafConfig};
+    use crate::actor_critic::AcConfig;
+    use crate::q_learning::NafConfig;
 
     #[test]
     fn more_steps_than_fit_into_the_store_are_refused_with_the_remedy() {

@@ -34,14 +34,14 @@
 //! **Reference.** Hausknecht and Stone, Deep recurrent Q-learning for partially observable MDPs, 2015.
 
 use super::config::DrqnConfig;
-use super::q_learner::QLearner;
-use super::q_net::QNet;
-use super::torso::{Torso, TorsoSpec};
+use super::learner::QLearner;
+use super::net::QNet;
+use crate::parts::torso::{Torso, TorsoSpec};
 use crate::agent::{Agent, Setup};
 use crate::parts::checks::BuildError;
 use crate::regimes::{Sequence, SequenceSettings, prioritized_replay_settings};
 use crate::registry::Algorithm;
-use crate::value::direct::DirectNet;
+use crate::q_learning::direct::DirectNet;
 use axiomrl_envs::Space;
 use axiomrl_nn::{AdamConfig, Init, MlpSpec, OptimizerConfig};
 

@@ -1,6 +1,6 @@
 //! A policy and a value function that remember, apart or together.
 
-use super::torso::{Sequences, Torso};
+use crate::parts::torso::{Sequences, Torso};
 use crate::state::{StateError, StateIo};
 use axiomrl_nn::{Grad, Mlp, Params, fused_loss, gradients_of};
 

@@ -1,10 +1,10 @@
 //! Values of all actions, from what is remembered.
 
-use super::torso::{Sequences, Torso};
+use crate::parts::torso::{Sequences, Torso};
 use crate::state::{StateError, StateIo};
-use crate::value::direct::DirectNet;
-use crate::value::heads::Head;
-use crate::value::outcomes::Outcomes;
+use crate::q_learning::direct::DirectNet;
+use crate::q_learning::heads::Head;
+use crate::q_learning::outcomes::Outcomes;
 use axiomrl_nn::{Grad, Params, fused_loss, gradients_of};
 
 /// A torso and a head of one or two streams.

@@ -1,8 +1,8 @@
 //! Whole sequences of a rollout side by side, for the clipped objective.
 
-use super::torso::Sequences;
-use crate::policy::ppo_loss::{Minibatch, PpoGradient, PpoReport, PpoTerms, ppo_loss};
-use crate::policy::shared::standardise;
+use crate::parts::torso::Sequences;
+use crate::policy_gradient::ppo_loss::{Minibatch, PpoGradient, PpoReport, PpoTerms, ppo_loss};
+use crate::policy_gradient::shared::standardise;
 use crate::regimes::RecurrentUpdate;
 use axiomrl_core::Rollout;
 use axiomrl_envs::ObsBuf;

@@ -1,14 +1,11 @@
-//! Actor-critic methods for continuous actions, learning from replay.
+//! Actors with critics that learn from replay: one learner for the DDPG and SAC families, one for pixels, and a few of their own.
 
 mod discrete_sac;
 mod mpo;
-mod naf;
-mod naf_head;
 mod off_policy_ac;
 mod pixels;
 
 pub use discrete_sac::{DiscreteSac, DiscreteSacConfig};
 pub use mpo::{Mpo, MpoConfig};
-pub use naf::{Naf, NafConfig};
 pub use off_policy_ac::{AcConfig, OffPolicyAc, presets};
 pub use pixels::{PixelAc, PixelConfig, presets as pixel_presets};

@@ -1,9 +1,9 @@
 //! Q-learning with a network that remembers.
 
 use super::config::DrqnConfig;
-use super::q_loss::{LossInput, Report, from_scale, sequence_loss};
-use super::q_net::QNet;
-use super::torso::Sequences;
+use super::loss::{LossInput, Report, from_scale, sequence_loss};
+use super::net::QNet;
+use crate::parts::torso::Sequences;
 use crate::agent::{Diverged, Progress, finite};
 use crate::parts::actions::argmax;
 use crate::parts::group::{ParamGroup, slices};

@@ -2,6 +2,8 @@
 
 mod ppo;
 pub(crate) mod ppo_loss;
+mod recurrent_ppo;
 pub(crate) mod shared;
 
 pub use ppo::{Ppo, PpoConfig};
+pub use recurrent_ppo::{RecurrentPpo, RecurrentPpoConfig};

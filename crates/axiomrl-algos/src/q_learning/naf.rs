@@ -26,7 +26,9 @@
 //!
 //! **Reference.** Gu and others, Continuous deep Q-learning with model-based acceleration, 2016.
 
-use super::naf_head::{Diagonal, NafHead};
+mod head;
+
+use head::{Diagonal, NafHead};
 use crate::agent::{Agent, Diverged, Progress, Setup, finite};
 use crate::config::layer_widths;
 use crate::parts::checks::BuildError;

@@ -26,16 +26,19 @@
 //! **References.** Schulman and others, Proximal policy optimization algorithms, 2017; Hochreiter and Schmidhuber, Long
 //! short-term memory, 1997.
 
-use super::actor_critic::ActorCritic;
-use super::minibatches::{SequenceMinibatch, Source};
-use super::torso::{Sequences, Torso, TorsoSpec};
+mod actor_critic;
+mod minibatches;
+
+use actor_critic::ActorCritic;
+use minibatches::{SequenceMinibatch, Source};
+use crate::parts::torso::{Sequences, Torso, TorsoSpec};
 use crate::agent::{Agent, Diverged, Setup, finite};
 use crate::config::layer_widths;
 use crate::parts::checks::BuildError;
 use crate::parts::group::{ParamGroup, slices};
 use crate::parts::sight::Vision;
-use crate::policy::ppo_loss::{PpoReport, PpoTerms};
-use crate::policy::shared::{distribution_for, explained_variance, log_step};
+use crate::policy_gradient::ppo_loss::{PpoReport, PpoTerms};
+use crate::policy_gradient::shared::{distribution_for, explained_variance, log_step};
 use crate::regimes::{RecurrentLearner, RecurrentRollout, RecurrentSettings, RecurrentUpdate};
 use crate::registry::Algorithm;
 use crate::state::{StateError, StateIo};
@@ -354,7 +357,7 @@ impl RecurrentLearner for RecurrentPpoLearner {
     }
 
     fn metric_names(&self) -> &'static [&'static str] {
-        crate::policy::shared::METRICS
+        crate::policy_gradient::shared::METRICS
     }
 
     fn exchange(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {

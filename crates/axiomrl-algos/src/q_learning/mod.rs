@@ -1,4 +1,4 @@
-//! Learning the value of discrete actions: one learner, many registry lines.
+//! Learning the value of actions: one learner for the whole DQN family, one with memory, and NAF for continuous actions.
 
 mod backup;
 mod config;
@@ -10,8 +10,12 @@ mod implicit;
 mod learner;
 mod loss;
 mod model;
+mod naf;
 pub(crate) mod outcomes;
 pub mod presets;
+mod recurrent;
 
 pub use config::{Backup, DqnConfig, Exploration, HeadKind};
 pub use dqn::Dqn;
+pub use naf::{Naf, NafConfig};
+pub use recurrent::{Drqn, DrqnConfig};
