@@ -1,29 +1,9 @@
 //! One environment.
 
-use crate::{DType, GoalTask, Space};
+use crate::{ObsMut, Space, TaskRules};
 use rand_chacha::ChaCha8Rng;
-use serde::{Deserialize, Serialize};
-
-/// Rows of observations, in the environment's own number type.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum ObsBuf {
-    F32(Vec<f32>),
-    U8(Vec<u8>),
-}
-
-/// A borrowed row, or rows, of observations.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum ObsRef<'a> {
-    F32(&'a [f32]),
-    U8(&'a [u8]),
-}
-
-/// A row to be written.
-#[derive(Debug)]
-pub enum ObsMut<'a> {
-    F32(&'a mut [f32]),
-    U8(&'a mut [u8]),
-}
+use std::error::Error;
+use std::sync::Arc;
 
 /// What one step brought, besides the observation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -51,44 +31,96 @@ pub enum EnvError {
     BadOption { env: String, problem: String },
     #[error("environment `{env}` cannot be restored from this snapshot: {problem}")]
     BadSnapshot { env: String, problem: String },
+    /// The environment itself gave up; what it said is the source.
+    #[error("{0}")]
+    Failed(#[source] Box<dyn Error + Send + Sync>),
+    /// One of a batch gave up.
+    #[error("environment {env} failed: {source}")]
+    OneOfMany { env: usize, source: Box<EnvError> },
+}
+
+impl EnvError {
+    /// For environments that cannot go on: a text, or an error of their own.
+    pub fn failed(reason: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::Failed(reason.into())
+    }
+
+    /// For snapshots that do not fit.
+    pub fn bad_snapshot(env: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self::BadSnapshot { env: env.into(), problem: problem.into() }
+    }
+
+    pub(crate) fn of_env(self, env: usize) -> Self {
+        Self::OneOfMany { env, source: Box::new(self) }
+    }
 }
 
 /// One world with Gymnasium's meaning.
 ///
 /// The random generator is handed in, not owned, so that whoever steps the environment also saves the generator.
+/// A wrapper answers [`Env::inner`], and masks, info columns and pictures are then those of the environment inside. Snapshots
+/// and rules are never inherited: a wrapper that counts, or changes rewards, would be wrong in silence.
 pub trait Env: Send {
     fn observation_space(&self) -> &Space;
     fn action_space(&self) -> &Space;
 
     /// Starts a new episode.
-    fn reset(&mut self, rng: &mut ChaCha8Rng);
+    fn reset(&mut self, rng: &mut ChaCha8Rng) -> Result<(), EnvError>;
 
     /// Takes one step. `action` is a row of [`Space::width`] numbers in the environment's own units.
-    fn step(&mut self, action: &[f32], rng: &mut ChaCha8Rng) -> Step;
+    fn step(&mut self, action: &[f32], rng: &mut ChaCha8Rng) -> Result<Step, EnvError>;
 
-    /// Writes the current observation.
+    /// Writes the current observation: numbers to one block, bytes to the other, parts in the order of the space.
     fn observe(&self, out: ObsMut<'_>);
 
+    /// The environment that a wrapper wraps.
+    fn inner(&self) -> Option<&dyn Env> {
+        None
+    }
+
     /// Writes which choices are allowed now ([`Space::mask_width`] entries). Environments without masks leave it alone.
-    fn action_mask(&self, _out: &mut [bool]) {}
+    fn action_mask(&self, out: &mut [bool]) {
+        if let Some(inner) = self.inner() {
+            inner.action_mask(out);
+        }
+    }
 
     /// Whether [`Env::action_mask`] says anything.
     fn has_action_mask(&self) -> bool {
-        false
+        self.inner().is_some_and(|inner| inner.has_action_mask())
     }
 
-    /// For tasks whose goal is part of the observation: where it lies, and what reaching it is worth.
-    fn goal_task(&self) -> Option<GoalTask> {
+    /// Names of numbers that are logged with each step but not learned from. One called `success` says at an episode's end
+    /// whether the task was done.
+    fn info_names(&self) -> Vec<String> {
+        self.inner().map_or_else(Vec::new, |inner| inner.info_names())
+    }
+
+    /// Writes those numbers, as of the latest step.
+    fn info(&self, out: &mut [f32]) {
+        if let Some(inner) = self.inner() {
+            inner.info(out);
+        }
+    }
+
+    /// Rewards and ends as a function of rows, for environments where they are one.
+    fn task_rules(&self) -> Option<Arc<dyn TaskRules>> {
         None
     }
 
-    /// The whole state, so that a run can stop here and go on as if it had not.
-    fn snapshot(&self) -> serde_json::Value;
-    fn restore(&mut self, snapshot: &serde_json::Value) -> Result<(), EnvError>;
+    /// The whole state, so that a run can stop here and go on as if it had not. Environments without one are reset when a run
+    /// is resumed.
+    fn snapshot(&self) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn restore(&mut self, _snapshot: &[u8]) -> Result<(), EnvError> {
+        Err(EnvError::bad_snapshot("this one", "it makes no snapshots; it has to be reset"))
+    }
 
     /// The current picture, for environments that have one.
     fn render(&self) -> Option<Frame> {
-        None
+        self.inner().and_then(|inner| inner.render())
     }
 }
 
@@ -102,16 +134,20 @@ impl<E: Env + ?Sized> Env for Box<E> {
         (**self).action_space()
     }
 
-    fn reset(&mut self, rng: &mut ChaCha8Rng) {
-        (**self).reset(rng);
+    fn reset(&mut self, rng: &mut ChaCha8Rng) -> Result<(), EnvError> {
+        (**self).reset(rng)
     }
 
-    fn step(&mut self, action: &[f32], rng: &mut ChaCha8Rng) -> Step {
+    fn step(&mut self, action: &[f32], rng: &mut ChaCha8Rng) -> Result<Step, EnvError> {
         (**self).step(action, rng)
     }
 
     fn observe(&self, out: ObsMut<'_>) {
         (**self).observe(out);
+    }
+
+    fn inner(&self) -> Option<&dyn Env> {
+        (**self).inner()
     }
 
     fn action_mask(&self, out: &mut [bool]) {
@@ -122,117 +158,27 @@ impl<E: Env + ?Sized> Env for Box<E> {
         (**self).has_action_mask()
     }
 
-    fn goal_task(&self) -> Option<GoalTask> {
-        (**self).goal_task()
+    fn info_names(&self) -> Vec<String> {
+        (**self).info_names()
     }
 
-    fn snapshot(&self) -> serde_json::Value {
+    fn info(&self, out: &mut [f32]) {
+        (**self).info(out);
+    }
+
+    fn task_rules(&self) -> Option<Arc<dyn TaskRules>> {
+        (**self).task_rules()
+    }
+
+    fn snapshot(&self) -> Option<Vec<u8>> {
         (**self).snapshot()
     }
 
-    fn restore(&mut self, snapshot: &serde_json::Value) -> Result<(), EnvError> {
+    fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError> {
         (**self).restore(snapshot)
     }
 
     fn render(&self) -> Option<Frame> {
         (**self).render()
-    }
-}
-
-impl ObsBuf {
-    pub fn zeros(dtype: DType, len: usize) -> Self {
-        match dtype {
-            DType::F32 => ObsBuf::F32(vec![0.0; len]),
-            DType::U8 => ObsBuf::U8(vec![0; len]),
-        }
-    }
-
-    pub fn len(&self) -> usize {
-        match self {
-            ObsBuf::F32(v) => v.len(),
-            ObsBuf::U8(v) => v.len(),
-        }
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    pub fn dtype(&self) -> DType {
-        match self {
-            ObsBuf::F32(_) => DType::F32,
-            ObsBuf::U8(_) => DType::U8,
-        }
-    }
-
-    pub fn as_ref(&self) -> ObsRef<'_> {
-        match self {
-            ObsBuf::F32(v) => ObsRef::F32(v),
-            ObsBuf::U8(v) => ObsRef::U8(v),
-        }
-    }
-
-    /// Rows `start..end` of rows that are `width` numbers wide.
-    pub fn rows(&self, start: usize, end: usize, width: usize) -> ObsRef<'_> {
-        self.as_ref().rows(start, end, width)
-    }
-
-    /// All rows, to be written.
-    pub fn as_mut(&mut self) -> ObsMut<'_> {
-        match self {
-            ObsBuf::F32(v) => ObsMut::F32(v),
-            ObsBuf::U8(v) => ObsMut::U8(v),
-        }
-    }
-
-    pub fn row_mut(&mut self, row: usize, width: usize) -> ObsMut<'_> {
-        let range = row * width..(row + 1) * width;
-        match self {
-            ObsBuf::F32(v) => ObsMut::F32(&mut v[range]),
-            ObsBuf::U8(v) => ObsMut::U8(&mut v[range]),
-        }
-    }
-}
-
-impl<'a> ObsRef<'a> {
-    pub fn len(&self) -> usize {
-        match self {
-            ObsRef::F32(v) => v.len(),
-            ObsRef::U8(v) => v.len(),
-        }
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    pub fn rows(self, start: usize, end: usize, width: usize) -> ObsRef<'a> {
-        match self {
-            ObsRef::F32(v) => ObsRef::F32(&v[start * width..end * width]),
-            ObsRef::U8(v) => ObsRef::U8(&v[start * width..end * width]),
-        }
-    }
-
-    /// The numbers as `f32`, copied only when they are bytes.
-    pub fn to_f32(self) -> std::borrow::Cow<'a, [f32]> {
-        match self {
-            ObsRef::F32(v) => std::borrow::Cow::Borrowed(v),
-            ObsRef::U8(v) => std::borrow::Cow::Owned(v.iter().map(|&b| f32::from(b)).collect()),
-        }
-    }
-}
-
-impl ObsMut<'_> {
-    pub fn copy_from(&mut self, source: ObsRef<'_>) {
-        match (self, source) {
-            (ObsMut::F32(to), ObsRef::F32(from)) => to.copy_from_slice(from),
-            (ObsMut::U8(to), ObsRef::U8(from)) => to.copy_from_slice(from),
-            (ObsMut::F32(to), ObsRef::U8(from)) => {
-                for (t, f) in to.iter_mut().zip(from) {
-                    *t = f32::from(*f);
-                }
-            }
-            (ObsMut::U8(_), ObsRef::F32(_)) => unreachable!("a byte observation is never written from floats"),
-        }
     }
 }

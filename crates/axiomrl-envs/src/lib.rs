@@ -6,22 +6,26 @@
 
 mod action_map;
 mod env;
-mod goal;
 mod kwargs;
 pub mod native;
+mod obs;
 pub mod registry;
 mod render;
 pub mod rng;
-mod snapshot;
+pub mod snapshot;
+mod source;
 mod spaces;
+mod task_rules;
 mod vec_env;
 pub mod wrappers;
 
 pub use action_map::ActionMap;
-pub use env::{Env, EnvError, Frame, ObsBuf, ObsMut, ObsRef, Step};
-pub use goal::{GoalTask, Verdict, goal_space};
-pub use registry::{EnvInfo, VecOptions, make, make_vec};
+pub use env::{Env, EnvError, Frame, Step};
+pub use obs::{FrameSpec, Kind, ObsBuf, ObsMut, ObsRef, ObsSpace, ObsWidths, Part};
+pub use registry::{EnvInfo, make, source};
 pub use rng::Rng;
+pub use source::{EachEnv, EnvSource, Purpose, Seeding, Wrapping};
 pub use spaces::{BoxSpace, DType, NamedRange, Space};
-pub use vec_env::{EpisodeEnd, SyncVecEnv, VecEnv, VecState};
-pub use wrappers::{Normalized, Normalizer, RunningStats};
+pub use task_rules::{GoalParts, GoalRules, Rows, TaskRules, goal_space};
+pub use vec_env::{EpisodeEnd, Spaces, Stepping, SyncVecEnv, VecEnv, VecState};
+pub use wrappers::RunningStats;

@@ -5,10 +5,10 @@ use crate::native::{
     Acrobot, BitFlip, CartPole, Catch, Faulty, Identity, IdentityMasked, MountainCar, MountainCarContinuous, Pendulum,
     PendulumPixels, PointGoal, Probe, ProbeKind,
 };
-use crate::rng::stream;
-use crate::wrappers::{ActionRepeat, FrameStack, Normalized, Normalizer, ObsMask, TimeLimit};
-use crate::{BoxSpace, Env, EnvError, Space, SyncVecEnv, VecEnv};
+use crate::wrappers::{ObsMask, TimeLimit};
+use crate::{BoxSpace, EachEnv, Env, EnvError, EnvSource, Space, Wrapping};
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 /// The option every environment takes.
 const MAX_EPISODE_STEPS: &str = "max_episode_steps";
@@ -54,59 +54,12 @@ pub fn make(id: &str, kwargs: &Map<String, Value>) -> Result<Box<dyn Env>, EnvEr
     Ok(if limit > 0 { Box::new(TimeLimit::new(env, limit)) } else { env })
 }
 
-/// How to build a batch of environments.
-#[derive(Clone, Debug)]
-pub struct VecOptions<'a> {
-    pub num_envs: usize,
-    pub seed: u64,
-    /// Environment `i` draws from the stream `<stream>/<i>`: `env` for training, `eval` for evaluation.
-    pub stream: &'a str,
-    /// How many steps every action is held; 1 for none.
-    pub action_repeat: usize,
-    /// How many observations to stack; 1 for none.
-    pub frame_stack: usize,
-    pub normalize_observation: bool,
-    pub normalize_reward: bool,
-    /// Discount of the return whose scale rewards are divided by.
-    pub gamma: f64,
-}
-
-impl Default for VecOptions<'_> {
-    fn default() -> Self {
-        Self {
-            num_envs: 1,
-            seed: 0,
-            stream: "env",
-            action_repeat: 1,
-            frame_stack: 1,
-            normalize_observation: false,
-            normalize_reward: false,
-            gamma: 0.99,
-        }
-    }
-}
-
-/// Builds a batch of environments. Call [`VecEnv::reset`] before the first step.
-pub fn make_vec(id: &str, kwargs: &Map<String, Value>, options: &VecOptions<'_>) -> Result<Box<dyn VecEnv>, EnvError> {
-    // Whatever a wrapper finds wrong, the user knows the environment by the name they gave.
-    let named = |error: EnvError| match error {
-        EnvError::BadOption { problem, .. } => EnvError::BadOption { env: id.into(), problem },
-        other => other,
-    };
-    let build = || -> Result<Box<dyn Env>, EnvError> {
-        let env = make(id, kwargs)?;
-        let env = if options.action_repeat > 1 { Box::new(ActionRepeat::new(env, options.action_repeat)) } else { env };
-        Ok(if options.frame_stack == 1 { env } else { Box::new(FrameStack::new(env, options.frame_stack)?) })
-    };
-    let envs = (0..options.num_envs).map(|_| build()).collect::<Result<Vec<_>, _>>().map_err(named)?;
-    let rngs = (0..options.num_envs).map(|i| stream(options.seed, &format!("{}/{i}", options.stream))).collect();
-    let vec_env = Box::new(SyncVecEnv::new(envs, rngs).map_err(named)?);
-    if !options.normalize_observation && !options.normalize_reward {
-        return Ok(vec_env);
-    }
-    let width = vec_env.observation_space().width();
-    let normalizer = Normalizer::new(width, options.normalize_observation, options.normalize_reward, options.gamma);
-    Ok(Box::new(Normalized::new(vec_env, normalizer).map_err(named)?))
+/// The source of a built-in environment with these options. Whatever is wrong with them is found here.
+pub fn source(id: &str, kwargs: &Map<String, Value>, wrapping: Wrapping) -> Result<Arc<dyn EnvSource>, EnvError> {
+    let (name, given) = (info(id)?.name, kwargs.clone());
+    let source = EachEnv::new(name, wrapping, move || make(name, &given));
+    source.spaces()?;
+    Ok(Arc::new(source))
 }
 
 const CARTPOLE_KWARGS: &[(&str, &str)] =

@@ -43,12 +43,12 @@ impl RngState {
 }
 
 pub fn save_rng(rng: &Rng) -> Value {
-    crate::snapshot::to_value(&RngState::of(rng))
+    serde_json::json!(RngState::of(rng))
 }
 
 /// The generator that [`save_rng`] saw, about to give the same next number.
 pub fn load_rng(value: &Value) -> Result<Rng, EnvError> {
-    crate::snapshot::parse::<RngState>("random generator", value)?.to_rng()
+    RngState::deserialize(value).map_err(|error| damaged(error.to_string()))?.to_rng()
 }
 
 fn damaged(problem: String) -> EnvError {

@@ -17,13 +17,20 @@ pub struct BoxSpace {
     pub low: Vec<f32>,
     pub high: Vec<f32>,
     pub dtype: DType,
+    /// Frames that are shown together along the last axis, oldest first; 1 where nothing is stacked.
+    #[serde(default = "single_frame")]
+    pub frames: usize,
+}
+
+fn single_frame() -> usize {
+    1
 }
 
 impl BoxSpace {
     /// A vector with a bound of its own for each element.
     pub fn vector(low: &[f32], high: &[f32]) -> Self {
         assert_eq!(low.len(), high.len(), "a box needs as many lower as upper bounds");
-        Self { shape: vec![low.len()], low: low.to_vec(), high: high.to_vec(), dtype: DType::F32 }
+        Self { shape: vec![low.len()], low: low.to_vec(), high: high.to_vec(), dtype: DType::F32, frames: 1 }
     }
 
     /// A vector whose elements all lie in `[low, high]`.
@@ -34,7 +41,13 @@ impl BoxSpace {
     /// A byte image, 0 to 255.
     pub fn image(height: usize, width: usize, channels: usize) -> Self {
         let n = height * width * channels;
-        Self { shape: vec![height, width, channels], low: vec![0.0; n], high: vec![255.0; n], dtype: DType::U8 }
+        Self {
+            shape: vec![height, width, channels],
+            low: vec![0.0; n],
+            high: vec![255.0; n],
+            dtype: DType::U8,
+            frames: 1,
+        }
     }
 
     pub fn dim(&self) -> usize {

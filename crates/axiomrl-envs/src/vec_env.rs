@@ -1,23 +1,57 @@
 //! Many environments in step.
 
-use crate::action_map::ActionMap;
-use crate::rng::RngState;
-use crate::wrappers::Normalizer;
-use crate::{Env, EnvError, Frame, GoalTask, ObsBuf, Rng, Space, snapshot};
+use crate::snapshot::{self, Reader, Writer};
+use crate::{Env, EnvError, Frame, GoalParts, ObsBuf, ObsSpace, Rng, Seeding, Space, TaskRules};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// An episode that has just ended. The return is the plain sum of raw rewards.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EpisodeEnd {
     pub env: usize,
     pub episode_return: f64,
     pub length: u64,
+    /// Whether the task was done, where the environment says so.
+    pub success: Option<bool>,
+}
+
+/// What observations, actions, masks and info columns look like: all that an agent must know of an environment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Spaces {
+    pub observation: Space,
+    pub action: Space,
+    /// Entries of an action mask; 0 where every action is always allowed.
+    pub masks: usize,
+    /// Names of the info columns.
+    pub info: Vec<String>,
+}
+
+impl Spaces {
+    /// Of environments without masks and info columns.
+    pub fn new(observation: Space, action: Space) -> Self {
+        Self { observation, action, masks: 0, info: Vec::new() }
+    }
+
+    pub fn of(env: &dyn Env) -> Self {
+        let action = env.action_space().clone();
+        let masks = if env.has_action_mask() { action.mask_width() } else { 0 };
+        Self { observation: env.observation_space().clone(), action, masks, info: env.info_names() }
+    }
+
+    /// Where the parts of an observation lie.
+    pub fn obs(&self) -> ObsSpace {
+        ObsSpace::of(&self.observation)
+    }
+
+    /// Where goals lie, for observations that have them.
+    pub fn goal(&self) -> Option<GoalParts> {
+        GoalParts::of(&self.obs())
+    }
 }
 
 /// Outcome of the last step of each environment: row `i` of everything belongs to environment `i`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct VecState {
     /// What to act on next. Where an episode ended this is already the first observation of the next one.
     pub obs: ObsBuf,
@@ -27,167 +61,226 @@ pub struct VecState {
     pub terminated: Vec<bool>,
     /// Never true together with `terminated`.
     pub truncated: Vec<bool>,
+    /// False where nothing was done and `obs` begins an episode: an environment that resets in a step of its own, or one
+    /// that had to be restarted. Such a row is not counted and not learned from.
+    pub stepped: Vec<bool>,
     /// Allowed choices that go with `obs`, [`Space::mask_width`] per environment; empty when there are no masks.
     pub masks: Vec<bool>,
     /// Allowed choices that go with `final_obs`.
     pub final_masks: Vec<bool>,
+    /// Info columns of the latest step, row by row.
+    pub info: Vec<f32>,
     /// Episodes that ended in the latest call of `step`.
     pub episodes: Vec<EpisodeEnd>,
 }
 
-/// A batch of environments with same-step auto-reset.
+impl VecState {
+    /// Room for `n` environments.
+    pub fn new(spaces: &Spaces, n: usize) -> Self {
+        let obs = ObsBuf::zeros(spaces.obs().widths, n);
+        Self {
+            final_obs: obs.clone(),
+            obs,
+            reward: vec![0.0; n],
+            terminated: vec![false; n],
+            truncated: vec![false; n],
+            stepped: vec![true; n],
+            masks: vec![true; n * spaces.masks],
+            final_masks: vec![true; n * spaces.masks],
+            info: vec![0.0; n * spaces.info.len()],
+            episodes: Vec::with_capacity(n),
+        }
+    }
+
+    /// Forgets outcomes, as after a reset.
+    pub fn clear_outcomes(&mut self) {
+        self.reward.fill(0.0);
+        self.terminated.fill(false);
+        self.truncated.fill(false);
+        self.stepped.fill(true);
+        self.info.fill(0.0);
+        self.episodes.clear();
+    }
+
+    fn write(&self, to: &mut Writer) {
+        to.obs(self.obs.as_ref()).obs(self.final_obs.as_ref()).floats(&self.reward);
+        to.bools(&self.terminated).bools(&self.truncated).bools(&self.stepped);
+        to.bools(&self.masks).bools(&self.final_masks).floats(&self.info);
+    }
+
+    fn read(&mut self, from: &mut Reader<'_>) -> Result<(), EnvError> {
+        from.obs(self.obs.as_mut())?;
+        from.obs(self.final_obs.as_mut())?;
+        from.floats("rewards", &mut self.reward)?;
+        from.bools("terminations", &mut self.terminated)?;
+        from.bools("truncations", &mut self.truncated)?;
+        from.bools("marks of steps", &mut self.stepped)?;
+        from.bools("mask entries", &mut self.masks)?;
+        from.bools("final mask entries", &mut self.final_masks)?;
+        from.floats("info numbers", &mut self.info)?;
+        self.episodes.clear();
+        Ok(())
+    }
+}
+
+/// Which environments of a batch a call of `step` may name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stepping {
+    /// Any range: each can be stepped alone.
+    Each,
+    /// All or none.
+    Whole,
+}
+
+/// A batch of environments with same-step auto-reset; one that resets in a step of its own says so by `stepped`.
 pub trait VecEnv: Send {
+    fn spaces(&self) -> &Spaces;
     fn num_envs(&self) -> usize;
-    fn observation_space(&self) -> &Space;
-    fn action_space(&self) -> &Space;
+    fn stepping(&self) -> Stepping;
 
-    /// Starts a new episode everywhere.
-    fn reset(&mut self);
+    /// Starts a new episode everywhere. With a seeding the environments are as newly made with it.
+    fn reset(&mut self, seeding: Option<&Seeding>) -> Result<(), EnvError>;
 
-    /// Steps environments `range` only. `actions` holds rows for ALL environments; Box actions are in [−1, 1] and are
-    /// clipped and mapped to the box here, and only here.
-    fn step(&mut self, range: Range<usize>, actions: &[f32]);
+    /// Steps environments `range` only. `actions` holds rows for ALL environments, in the environments' own units.
+    fn step(&mut self, range: Range<usize>, actions: &[f32]) -> Result<(), EnvError>;
 
     fn state(&self) -> &VecState;
 
-    /// Everything, so that stepping on after `restore` gives the same bits.
-    fn snapshot(&self) -> Value;
-    fn restore(&mut self, snapshot: &Value) -> Result<(), EnvError>;
-
-    fn render(&self, env: usize) -> Option<Frame>;
-
-    /// As [`Env::goal_task`]; the same for all environments.
-    fn goal_task(&self) -> Option<GoalTask> {
+    /// Everything, so that stepping on after `restore` gives the same bits; `None` for environments that cannot.
+    fn snapshot(&self) -> Option<Vec<u8>> {
         None
     }
 
-    /// The statistics to freeze for evaluation, where there are any.
-    fn normalizer(&self) -> Option<&Normalizer> {
+    fn restore(&mut self, _snapshot: &[u8]) -> Result<(), EnvError> {
+        Err(EnvError::bad_snapshot("this one", "it makes no snapshots; it has to be reset"))
+    }
+
+    /// As [`Env::task_rules`]; the same for all environments.
+    fn task_rules(&self) -> Option<Arc<dyn TaskRules>> {
         None
     }
 
-    /// Replaces the statistics, from the next `reset` or `step` on.
-    fn set_normalizer(&mut self, _normalizer: Normalizer) {}
+    fn render(&self, _env: usize) -> Option<Frame> {
+        None
+    }
 }
 
 /// Steps environments one after the other on the calling thread: for native ones, cheaper than any hand-over.
 pub struct SyncVecEnv {
     envs: Vec<Box<dyn Env>>,
     rngs: Vec<Rng>,
+    spaces: Spaces,
     state: VecState,
     running: Vec<Running>,
-    action_map: Option<ActionMap>,
-    obs_width: usize,
     action_width: usize,
-    mask_width: usize,
+    /// Column of the info that says whether a task was done.
+    success: Option<usize>,
+    has_goals: bool,
 }
 
 /// The episode under way.
-#[derive(Clone, Copy, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Default)]
 struct Running {
     episode_return: f64,
     length: u64,
 }
 
-#[derive(Serialize, Deserialize)]
-struct Saved {
-    envs: Vec<Value>,
-    rngs: Vec<RngState>,
-    state: VecState,
-    running: Vec<Running>,
-}
-
 impl SyncVecEnv {
-    /// Environment `i` draws from `rngs[i]`. All environments must have the same spaces, and Box actions finite bounds.
-    pub fn new(envs: Vec<Box<dyn Env>>, rngs: Vec<Rng>) -> Result<Self, EnvError> {
-        let bad = |problem: String| EnvError::BadOption { env: "SyncVecEnv".into(), problem };
-        let first = envs.first().ok_or_else(|| bad("at least one environment is needed; set num_envs".into()))?;
-        if rngs.len() != envs.len() {
-            return Err(bad(format!("{} environments need as many generators, not {}", envs.len(), rngs.len())));
-        }
-        let (observation, action) = (first.observation_space(), first.action_space());
-        if envs.iter().any(|e| e.observation_space() != observation || e.action_space() != action) {
-            return Err(bad("all environments of a batch must have the same spaces".into()));
+    /// Environment `i` draws from the generator that `seeding` has for it. All environments must have the same spaces.
+    pub fn new(envs: Vec<Box<dyn Env>>, seeding: &Seeding) -> Result<Self, EnvError> {
+        let bad = |problem: &str| EnvError::BadOption { env: "SyncVecEnv".into(), problem: problem.into() };
+        let first = envs.first().ok_or_else(|| bad("at least one environment is needed; set num_envs"))?;
+        let spaces = Spaces::of(first);
+        if envs.iter().any(|env| Spaces::of(env) != spaces) {
+            return Err(bad("all environments of a batch must have the same spaces"));
         }
         let n = envs.len();
-        let (obs_width, action_width) = (observation.width(), action.width());
-        let mask_width = if first.has_action_mask() { action.mask_width() } else { 0 };
-        let obs = ObsBuf::zeros(observation.dtype(), n * obs_width);
-        let action_map = ActionMap::of(action).map_err(bad)?;
-        let state = VecState {
-            final_obs: obs.clone(),
-            obs,
-            reward: vec![0.0; n],
-            terminated: vec![false; n],
-            truncated: vec![false; n],
-            masks: vec![true; n * mask_width],
-            final_masks: vec![true; n * mask_width],
-            episodes: Vec::with_capacity(n),
-        };
-        let running = vec![Running::default(); n];
-        Ok(Self { envs, rngs, state, running, action_map, obs_width, action_width, mask_width })
+        Ok(Self {
+            rngs: (0..n).map(|i| seeding.rng(i)).collect(),
+            state: VecState::new(&spaces, n),
+            running: vec![Running::default(); n],
+            action_width: spaces.action.width(),
+            success: spaces.info.iter().position(|name| name == "success"),
+            has_goals: spaces.goal().is_some(),
+            spaces,
+            envs,
+        })
     }
 
     /// Writes what environment `env` shows now.
     fn observe(&mut self, env: usize) {
-        self.envs[env].observe(self.state.obs.row_mut(env, self.obs_width));
-        if self.mask_width > 0 {
-            self.envs[env].action_mask(&mut self.state.masks[env * self.mask_width..][..self.mask_width]);
+        self.envs[env].observe(self.state.obs.row_mut(env));
+        let masks = self.spaces.masks;
+        if masks > 0 {
+            self.envs[env].action_mask(&mut self.state.masks[env * masks..][..masks]);
         }
     }
 
     /// Writes what it shows at the end of an episode.
     fn observe_final(&mut self, env: usize) {
-        self.envs[env].observe(self.state.final_obs.row_mut(env, self.obs_width));
-        if self.mask_width > 0 {
-            self.envs[env].action_mask(&mut self.state.final_masks[env * self.mask_width..][..self.mask_width]);
+        self.envs[env].observe(self.state.final_obs.row_mut(env));
+        let masks = self.spaces.masks;
+        if masks > 0 {
+            self.envs[env].action_mask(&mut self.state.final_masks[env * masks..][..masks]);
         }
     }
 
-    fn start_episode(&mut self, env: usize) {
-        self.envs[env].reset(&mut self.rngs[env]);
+    fn start_episode(&mut self, env: usize) -> Result<(), EnvError> {
         self.running[env] = Running::default();
+        self.envs[env].reset(&mut self.rngs[env]).map_err(|error| error.of_env(env))
+    }
+
+    fn succeeded(&self, env: usize, terminated: bool) -> Option<bool> {
+        match self.success {
+            Some(column) => Some(self.state.info[env * self.spaces.info.len() + column] > 0.5),
+            None => self.has_goals.then_some(terminated),
+        }
     }
 }
 
 impl VecEnv for SyncVecEnv {
+    fn spaces(&self) -> &Spaces {
+        &self.spaces
+    }
+
     fn num_envs(&self) -> usize {
         self.envs.len()
     }
 
-    fn observation_space(&self) -> &Space {
-        self.envs[0].observation_space()
+    fn stepping(&self) -> Stepping {
+        Stepping::Each
     }
 
-    fn action_space(&self) -> &Space {
-        self.envs[0].action_space()
-    }
-
-    fn reset(&mut self) {
+    fn reset(&mut self, seeding: Option<&Seeding>) -> Result<(), EnvError> {
+        if let Some(seeding) = seeding {
+            self.rngs.iter_mut().enumerate().for_each(|(i, rng)| *rng = seeding.rng(i));
+        }
         for env in 0..self.envs.len() {
-            self.start_episode(env);
+            self.start_episode(env)?;
             self.observe(env);
         }
-        self.state.reward.fill(0.0);
-        self.state.terminated.fill(false);
-        self.state.truncated.fill(false);
-        self.state.episodes.clear();
+        self.state.clear_outcomes();
+        Ok(())
     }
 
-    fn step(&mut self, range: Range<usize>, actions: &[f32]) {
+    fn step(&mut self, range: Range<usize>, actions: &[f32]) -> Result<(), EnvError> {
         self.state.episodes.clear();
         for env in range {
             let action = &actions[env * self.action_width..][..self.action_width];
-            let action = self.action_map.as_mut().map_or(action, |map| map.apply(action));
-            let step = self.envs[env].step(action, &mut self.rngs[env]);
+            let step = self.envs[env].step(action, &mut self.rngs[env]).map_err(|error| error.of_env(env))?;
+            let columns = self.spaces.info.len();
+            if columns > 0 {
+                self.envs[env].info(&mut self.state.info[env * columns..][..columns]);
+            }
             let running = &mut self.running[env];
             running.episode_return += step.reward;
             running.length += 1;
             if step.terminated || step.truncated {
                 let Running { episode_return, length } = *running;
-                self.state.episodes.push(EpisodeEnd { env, episode_return, length });
+                let success = self.succeeded(env, step.terminated);
+                self.state.episodes.push(EpisodeEnd { env, episode_return, length, success });
                 self.observe_final(env);
-                self.start_episode(env);
+                self.start_episode(env)?;
             }
             self.observe(env);
             self.state.reward[env] = step.reward as f32;
@@ -195,70 +288,58 @@ impl VecEnv for SyncVecEnv {
             // A world that ends on the clock's last tick has ended: there is nothing left to bootstrap from.
             self.state.truncated[env] = step.truncated && !step.terminated;
         }
+        Ok(())
     }
 
     fn state(&self) -> &VecState {
         &self.state
     }
 
-    fn snapshot(&self) -> Value {
-        snapshot::to_value(&Saved {
-            envs: self.envs.iter().map(|env| env.snapshot()).collect(),
-            rngs: self.rngs.iter().map(RngState::of).collect(),
-            state: self.state.clone(),
-            running: self.running.clone(),
-        })
+    fn snapshot(&self) -> Option<Vec<u8>> {
+        let envs: Vec<Vec<u8>> = self.envs.iter().map(|env| env.snapshot()).collect::<Option<_>>()?;
+        let mut to = Writer::default();
+        to.whole(envs.len() as u64);
+        for ((env, rng), running) in envs.iter().zip(&self.rngs).zip(&self.running) {
+            to.bytes(env).rng(rng).real(running.episode_return).whole(running.length);
+        }
+        self.state.write(&mut to);
+        Some(to.finish())
     }
 
-    fn restore(&mut self, snapshot: &Value) -> Result<(), EnvError> {
+    fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError> {
         let name = "SyncVecEnv";
-        let saved: Saved = snapshot::parse(name, snapshot)?;
+        let mut from = Reader::new(name, snapshot);
         let n = self.envs.len();
-        snapshot::check_len(name, "environments", saved.envs.len(), n)?;
-        snapshot::check_len(name, "generators", saved.rngs.len(), n)?;
-        snapshot::check_len(name, "episodes under way", saved.running.len(), n)?;
-        saved.state.check_like(name, &self.state)?;
-        let rngs = saved.rngs.iter().map(RngState::to_rng).collect::<Result<_, _>>()?;
-        let before: Vec<Value> = self.envs.iter().map(|env| env.snapshot()).collect();
-        let restored = self.envs.iter_mut().zip(&saved.envs).try_for_each(|(env, snapshot)| env.restore(snapshot));
+        snapshot::check_len(name, "environments", usize::try_from(from.whole()?).unwrap_or(usize::MAX), n)?;
+        let (mut envs, mut rngs, mut running) = (Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..n {
+            envs.push(from.blob()?);
+            rngs.push(from.rng()?);
+            running.push(Running { episode_return: from.real()?, length: from.whole()? });
+        }
+        let mut state = self.state.clone();
+        state.read(&mut from)?;
+        from.end()?;
+        let before: Option<Vec<Vec<u8>>> = self.envs.iter().map(|env| env.snapshot()).collect();
+        let restored = self.envs.iter_mut().zip(&envs).try_for_each(|(env, snapshot)| env.restore(snapshot));
         if let Err(refused) = restored {
             // All or nothing: those already restored go back to where they were.
-            self.envs.iter_mut().zip(&before).try_for_each(|(env, snapshot)| env.restore(snapshot))?;
+            for (env, snapshot) in self.envs.iter_mut().zip(before.iter().flatten()) {
+                env.restore(snapshot)?;
+            }
             return Err(refused);
         }
-        self.rngs = rngs;
-        self.running = saved.running;
-        self.state = saved.state;
-        // Reading a list back leaves it no room to grow, and `step` must not allocate.
+        (self.rngs, self.running, self.state) = (rngs, running, state);
+        // A copied list has no room to grow, and `step` must not allocate.
         self.state.episodes.reserve(n);
         Ok(())
     }
 
-    fn goal_task(&self) -> Option<GoalTask> {
-        self.envs[0].goal_task()
+    fn task_rules(&self) -> Option<Arc<dyn TaskRules>> {
+        self.envs[0].task_rules()
     }
 
     fn render(&self, env: usize) -> Option<Frame> {
         self.envs.get(env)?.render()
-    }
-}
-
-impl VecState {
-    /// Refuses a snapshot whose buffers are not of the same kind and size.
-    pub(crate) fn check_like(&self, name: &str, needed: &VecState) -> Result<(), EnvError> {
-        snapshot::check_dtype(name, self.obs.dtype(), needed.obs.dtype())?;
-        snapshot::check_dtype(name, self.final_obs.dtype(), needed.final_obs.dtype())?;
-        for (what, found, needed) in [
-            ("observation numbers", self.obs.len(), needed.obs.len()),
-            ("final observation numbers", self.final_obs.len(), needed.final_obs.len()),
-            ("rewards", self.reward.len(), needed.reward.len()),
-            ("terminations", self.terminated.len(), needed.terminated.len()),
-            ("truncations", self.truncated.len(), needed.truncated.len()),
-            ("mask entries", self.masks.len(), needed.masks.len()),
-            ("final mask entries", self.final_masks.len(), needed.final_masks.len()),
-        ] {
-            snapshot::check_len(name, what, found, needed)?;
-        }
-        Ok(())
     }
 }

@@ -3,7 +3,7 @@
 mod common;
 
 use axiomrl_envs::{Env, ObsMut, make, rng::stream};
-use common::no_kwargs;
+use common::{clocked, no_kwargs};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -32,7 +32,7 @@ fn assert_close(ours: f64, theirs: f64, place: &str) {
 
 fn assert_observes(env: &dyn Env, expected: &[f32], place: &str) {
     let mut obs = vec![f32::NAN; env.observation_space().width()];
-    env.observe(ObsMut::F32(&mut obs));
+    env.observe(ObsMut::of_floats(&mut obs));
     assert_eq!(obs.len(), expected.len());
     for (i, (ours, theirs)) in obs.iter().zip(expected).enumerate() {
         assert_close(f64::from(*ours), f64::from(*theirs), &format!("{place}, observation[{i}]"));
@@ -45,11 +45,11 @@ fn replay(fixture: &str, endings: [bool; 2]) {
     let mut rng = stream(0, "unused");
     let mut seen = [false; 2];
     for (number, episode) in fixture.episodes.iter().enumerate() {
-        env.restore(&json!({ "elapsed": 0, "env": { "state": episode.state } })).unwrap();
+        env.restore(&clocked(json!({ "state": episode.state }))).unwrap();
         assert_observes(&env, &episode.obs[0], &format!("{} episode {number} start", fixture.env));
         for (t, (&action, &reward)) in episode.actions.iter().zip(&episode.rewards).enumerate() {
             let place = format!("{} episode {number} step {t}", fixture.env);
-            let step = env.step(&[action], &mut rng);
+            let step = env.step(&[action], &mut rng).unwrap();
             assert_observes(&env, &episode.obs[t + 1], &place);
             assert_close(step.reward, reward, &place);
             let last = t + 1 == episode.actions.len();

@@ -2,8 +2,8 @@
 
 mod common;
 
-use axiomrl_envs::{Env, ObsBuf, ObsMut, Space, VecOptions, make, make_vec, registry, rng::stream};
-use common::{floats, kwargs, no_kwargs, vec_env};
+use axiomrl_envs::{Env, ObsMut, Space, make, registry, rng::stream};
+use common::{VecOptions, clocked, floats, kwargs, make_vec, no_kwargs, vec_env};
 use serde_json::json;
 
 fn error(id: &str, options: serde_json::Value) -> String {
@@ -17,10 +17,8 @@ fn names_are_unique_and_every_environment_lies_in_its_space() {
         assert!(info.summary.len() > 10);
         let env = vec_env(info.name, &VecOptions { num_envs: 20, ..VecOptions::default() });
         let Space::Box(space) = env.observation_space() else { continue };
-        let numbers: Vec<f32> = match &env.state().obs {
-            ObsBuf::F32(numbers) => numbers.clone(),
-            ObsBuf::U8(bytes) => bytes.iter().map(|&byte| f32::from(byte)).collect(),
-        };
+        let obs = &env.state().obs;
+        let numbers: Vec<f32> = obs.floats.iter().copied().chain(obs.bytes.iter().map(|&b| f32::from(b))).collect();
         for (i, x) in numbers.iter().enumerate() {
             let j = i % space.dim();
             assert!(space.low[j] <= *x && *x <= space.high[j], "{}: {x} lies outside its bounds", info.name);
@@ -51,10 +49,10 @@ fn bad_options_are_refused_by_name() {
 fn options_do_what_they_say() {
     let mut rng = stream(0, "env/0");
     let mut env = make("CartPole-v1", &kwargs(json!({"sutton_barto_reward": true, "max_episode_steps": 50}))).unwrap();
-    env.reset(&mut rng);
+    env.reset(&mut rng).unwrap();
     let mut rewards = vec![];
     loop {
-        let step = env.step(&[1.0], &mut rng);
+        let step = env.step(&[1.0], &mut rng).unwrap();
         rewards.push(step.reward);
         if step.terminated {
             break;
@@ -64,11 +62,11 @@ fn options_do_what_they_say() {
     assert!(rewards.iter().all(|&r| r == 0.0));
 
     let mut floating = make("Pendulum-v1", &kwargs(json!({"g": 0, "max_episode_steps": 2}))).unwrap();
-    floating.restore(&json!({"elapsed": 0, "env": {"state": [1.5, 1.0]}})).unwrap();
-    assert!(!floating.step(&[0.0], &mut rng).truncated);
-    assert!(floating.step(&[0.0], &mut rng).truncated);
+    floating.restore(&clocked(json!({"state": [1.5, 1.0]}))).unwrap();
+    assert!(!floating.step(&[0.0], &mut rng).unwrap().truncated);
+    assert!(floating.step(&[0.0], &mut rng).unwrap().truncated);
     let mut obs = [0.0; 3];
-    floating.observe(ObsMut::F32(&mut obs));
+    floating.observe(ObsMut::of_floats(&mut obs));
     assert_eq!(obs[2], 1.0, "nothing accelerates a pendulum without gravity and torque");
 
     let wide = make("IdentityMultiDiscrete-v0", &kwargs(json!({"n": 5, "dim": 3}))).unwrap();
@@ -123,7 +121,6 @@ fn wrappers_that_do_not_fit_name_the_environment() {
     };
     for message in [
         refused(VecOptions { frame_stack: 4, ..VecOptions::default() }),
-        refused(VecOptions { normalize_observation: true, ..VecOptions::default() }),
         refused(VecOptions { num_envs: 0, ..VecOptions::default() }),
         refused(VecOptions { frame_stack: 0, ..VecOptions::default() }),
     ] {

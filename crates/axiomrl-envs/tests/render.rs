@@ -3,12 +3,12 @@
 mod common;
 
 use axiomrl_envs::{Env, Frame, make};
-use common::no_kwargs;
+use common::{clocked, no_kwargs};
 use serde_json::json;
 
 fn picture(id: &str, state: &[f64]) -> Frame {
     let mut env = make(id, &no_kwargs()).unwrap();
-    env.restore(&json!({ "elapsed": 0, "env": { "state": state } })).unwrap();
+    env.restore(&clocked(json!({ "state": state }))).unwrap();
     env.render().unwrap()
 }
 

@@ -3,15 +3,14 @@
 mod common;
 
 use axiomrl_envs::rng::stream;
-use axiomrl_envs::{VecEnv, VecOptions};
-use common::{floats, random_actions, vec_env};
+use common::{Batch, VecOptions, floats, random_actions, vec_env};
 
 /// Mean return of the first `episodes` to end under `policy(observations, masks) -> actions`.
-fn mean_return(id: &str, episodes: usize, mut policy: impl FnMut(&dyn VecEnv) -> Vec<f32>) -> f64 {
+fn mean_return(id: &str, episodes: usize, mut policy: impl FnMut(&Batch) -> Vec<f32>) -> f64 {
     let mut env = vec_env(id, &VecOptions { num_envs: 10, seed: 11, ..VecOptions::default() });
     let mut returns = Vec::new();
     while returns.len() < episodes {
-        let actions = policy(&*env);
+        let actions = policy(&env);
         env.step(0..10, &actions);
         returns.extend(env.state().episodes.iter().map(|end| end.episode_return));
     }
@@ -37,7 +36,7 @@ fn random_play_earns_what_it_does_in_gymnasium() {
 
 #[test]
 fn repeating_the_observation_solves_the_identity_tasks() {
-    let repeat = |env: &dyn VecEnv| floats(&env.state().obs).to_vec();
+    let repeat = |env: &Batch| floats(&env.state().obs).to_vec();
     for id in ["IdentityDiscrete-v0", "IdentityMultiDiscrete-v0", "IdentityMultiBinary-v0"] {
         assert_eq!(mean_return(id, 20, repeat), 100.0, "{id}");
     }
@@ -50,7 +49,7 @@ fn repeating_the_observation_solves_the_identity_tasks() {
 
 #[test]
 fn the_masked_task_needs_masks_and_observation() {
-    let with_both = |env: &dyn VecEnv| {
+    let with_both = |env: &Batch| {
         let state = env.state();
         let pick = |i: usize| {
             let first = 2 * floats(&state.obs)[i] as usize;
@@ -58,9 +57,9 @@ fn the_masked_task_needs_masks_and_observation() {
         };
         (0..10).map(pick).collect()
     };
-    let without_masks = |env: &dyn VecEnv| floats(&env.state().obs).iter().map(|pair| 2.0 * pair).collect();
+    let without_masks = |env: &Batch| floats(&env.state().obs).iter().map(|pair| 2.0 * pair).collect();
     let without_observation =
-        |env: &dyn VecEnv| env.state().masks.chunks(4).map(|mask| if mask[0] { 0.0 } else { 1.0 }).collect();
+        |env: &Batch| env.state().masks.chunks(4).map(|mask| if mask[0] { 0.0 } else { 1.0 }).collect();
     assert_eq!(mean_return("IdentityMasked-v0", 100, with_both), 100.0);
     assert!(mean_return("IdentityMasked-v0", 100, without_masks).abs() < 3.0);
     assert!((mean_return("IdentityMasked-v0", 100, without_observation) - 50.0).abs() < 3.0);

@@ -3,9 +3,9 @@
 mod common;
 
 use axiomrl_envs::rng::stream;
-use axiomrl_envs::{Env, EnvError, ObsMut, Rng, Space, Step, SyncVecEnv, VecEnv, VecOptions, make, make_vec};
-use common::{floats, kwargs, no_kwargs, random_actions, vec_env};
-use serde_json::{Value, json};
+use axiomrl_envs::{ActionMap, Env, EnvError, ObsMut, Rng, Seeding, Space, Step, SyncVecEnv, VecEnv, make};
+use common::{Batch, VecOptions, floats, kwargs, make_vec, no_kwargs, random_actions, vec_env};
+use serde_json::json;
 
 #[test]
 fn an_ended_episode_leaves_its_last_observation_and_shows_the_next_first_one() {
@@ -15,14 +15,14 @@ fn an_ended_episode_leaves_its_last_observation_and_shows_the_next_first_one() {
     let mut rng = stream(5, "env/0");
     let observed = |env: &dyn Env| {
         let mut obs = [0.0; 4];
-        env.observe(ObsMut::F32(&mut obs));
+        env.observe(ObsMut::of_floats(&mut obs));
         obs
     };
-    alone.reset(&mut rng);
+    alone.reset(&mut rng).unwrap();
     let (mut length, mut ends) = (0, 0);
     for _ in 0..200 {
         batch.step(0..1, &[1.0]);
-        let step = alone.step(&[1.0], &mut rng);
+        let step = alone.step(&[1.0], &mut rng).unwrap();
         length += 1;
         let state = batch.state();
         assert_eq!((state.terminated[0], state.truncated[0]), (step.terminated, step.truncated));
@@ -32,7 +32,7 @@ fn an_ended_episode_leaves_its_last_observation_and_shows_the_next_first_one() {
             assert_eq!(state.episodes.len(), 1);
             let end = state.episodes[0];
             assert_eq!((end.env, end.episode_return, end.length), (0, f64::from(length), length as u64));
-            alone.reset(&mut rng);
+            alone.reset(&mut rng).unwrap();
             (length, ends) = (0, ends + 1);
         } else {
             assert!(state.episodes.is_empty());
@@ -49,7 +49,7 @@ fn stepping_ranges_equals_stepping_all() {
         let (mut whole, mut parts) = (vec_env(id, &options), vec_env(id, &options));
         let mut rng = stream(1, "actions");
         for _ in 0..250 {
-            let actions = random_actions(&*whole, &mut rng);
+            let actions = random_actions(&whole, &mut rng);
             whole.step(0..5, &actions);
             let mut episodes = Vec::new();
             for range in [3..5, 0..1, 1..3] {
@@ -85,11 +85,12 @@ fn environments_of_a_batch_are_told_apart_by_their_streams() {
     assert_ne!(env, eval);
 }
 
-/// Reports the action it was given as its reward, and ends as told by the number of the step.
+/// Reports the action it was given as its reward, ends as told by the number of the step, and fails at the step named.
 struct Echo {
     space: Space,
     action: Space,
     time: u32,
+    fails_at: u32,
 }
 
 impl Env for Echo {
@@ -99,52 +100,93 @@ impl Env for Echo {
     fn action_space(&self) -> &Space {
         &self.action
     }
-    fn reset(&mut self, _: &mut Rng) {
+    fn reset(&mut self, _: &mut Rng) -> Result<(), EnvError> {
         self.time = 0;
-    }
-    fn step(&mut self, action: &[f32], _: &mut Rng) -> Step {
-        self.time += 1;
-        Step { reward: f64::from(action[0]), terminated: self.time == 2, truncated: self.time == 2 }
-    }
-    fn observe(&self, out: ObsMut<'_>) {
-        let ObsMut::F32(out) = out else { panic!("observations are floats") };
-        out[0] = self.time as f32;
-    }
-    fn snapshot(&self) -> Value {
-        self.time.into()
-    }
-    fn restore(&mut self, snapshot: &Value) -> Result<(), EnvError> {
-        self.time = snapshot.as_u64().unwrap() as u32;
         Ok(())
+    }
+    fn step(&mut self, action: &[f32], _: &mut Rng) -> Result<Step, EnvError> {
+        self.time += 1;
+        if self.time == self.fails_at {
+            return Err(EnvError::failed("the gripper does not answer"));
+        }
+        Ok(Step { reward: f64::from(action[0]), terminated: self.time == 2, truncated: self.time == 2 })
+    }
+    fn observe(&self, mut out: ObsMut<'_>) {
+        out.write(&[self.time as f32]);
+    }
+    fn info_names(&self) -> Vec<String> {
+        vec!["time".into(), "success".into()]
+    }
+    fn info(&self, out: &mut [f32]) {
+        out.copy_from_slice(&[self.time as f32, 1.0]);
     }
 }
 
-fn echo(low: f32, high: f32) -> Result<SyncVecEnv, EnvError> {
+fn echo(low: f32, high: f32, fails_at: u32) -> SyncVecEnv {
     let space = Space::Box(axiomrl_envs::BoxSpace::uniform(1, 0.0, 2.0));
     let action = Space::Box(axiomrl_envs::BoxSpace::uniform(1, low, high));
-    SyncVecEnv::new(vec![Box::new(Echo { space, action, time: 0 })], vec![stream(0, "env/0")])
+    let env = || Box::new(Echo { space: space.clone(), action: action.clone(), time: 0, fails_at }) as Box<dyn Env>;
+    SyncVecEnv::new(vec![env(), env()], &Seeding::new(0, "env")).unwrap()
 }
 
 #[test]
 fn actions_are_clipped_and_mapped_to_the_box() {
-    let mut env = echo(-1.0, 5.0).unwrap();
+    let mut env = Batch::new(Box::new(echo(-1.0, 5.0, 0)));
     env.reset();
     for (given, executed) in [(-1.0, -1.0), (1.0, 5.0), (0.0, 2.0), (0.5, 3.5), (7.0, 5.0), (-1.5, -1.0)] {
-        env.step(0..1, &[given]);
+        env.step(0..1, &[given, 0.0]);
         assert_eq!(env.state().reward[0], executed);
     }
-    assert!(echo(0.0, f32::INFINITY).is_err());
+    assert!(ActionMap::of(&echo(0.0, f32::INFINITY, 0).spaces().action).is_err());
 }
 
 #[test]
 fn an_end_by_world_and_clock_at_once_is_the_worlds() {
-    let mut env = echo(-1.0, 1.0).unwrap();
+    let mut env = Batch::new(Box::new(echo(-1.0, 1.0, 0)));
     env.reset();
-    env.step(0..1, &[0.0]);
+    env.step(0..1, &[0.0; 2]);
     assert!(!env.state().terminated[0]);
-    env.step(0..1, &[0.0]);
+    env.step(0..1, &[0.0; 2]);
     assert!(env.state().terminated[0] && !env.state().truncated[0]);
     assert_eq!((floats(&env.state().final_obs)[0], floats(&env.state().obs)[0]), (2.0, 0.0));
+}
+
+#[test]
+fn info_columns_come_with_each_step_and_say_whether_the_task_was_done() {
+    let mut env = echo(-1.0, 1.0, 0);
+    env.reset(None).unwrap();
+    env.step(0..2, &[0.0; 2]).unwrap();
+    assert_eq!(env.state().info, [1.0, 1.0, 1.0, 1.0]);
+    env.step(1..2, &[0.0; 2]).unwrap();
+    assert_eq!(env.state().info, [1.0, 1.0, 2.0, 1.0]);
+    assert_eq!(env.state().episodes[0].success, Some(true));
+}
+
+#[test]
+fn a_failure_names_the_environment_and_keeps_its_words() {
+    let mut env = echo(-1.0, 1.0, 2);
+    env.reset(None).unwrap();
+    env.step(0..2, &[0.0; 2]).unwrap();
+    let error = env.step(1..2, &[0.0; 2]).unwrap_err().to_string();
+    assert_eq!(error, "environment 1 failed: the gripper does not answer");
+    assert!(env.snapshot().is_none(), "it has no snapshots");
+    assert!(env.restore(&[]).is_err());
+}
+
+#[test]
+fn a_reset_with_a_seeding_is_as_newly_made() {
+    for id in ["CartPole-v1", "IdentityMasked-v0", "Catch-v0"] {
+        let options = VecOptions { num_envs: 3, seed: 8, ..VecOptions::default() };
+        let (fresh, mut used) = (vec_env(id, &options), vec_env(id, &VecOptions { seed: 9, ..options.clone() }));
+        let mut rng = stream(1, "actions");
+        for _ in 0..20 {
+            let actions = random_actions(&used, &mut rng);
+            used.step(0..3, &actions);
+        }
+        used.reseed(&Seeding::new(8, "env"));
+        assert_eq!(used.state(), fresh.state(), "{id}");
+        assert_eq!(used.snapshot(), fresh.snapshot(), "{id}");
+    }
 }
 
 #[test]
@@ -177,9 +219,9 @@ fn masks_come_with_the_observation_and_with_the_final_one() {
 }
 
 #[test]
-fn a_batch_needs_environments_and_generators() {
-    assert!(SyncVecEnv::new(vec![], vec![]).is_err());
-    assert!(SyncVecEnv::new(vec![make("CartPole-v1", &no_kwargs()).unwrap()], vec![]).is_err());
+fn a_batch_needs_environments_of_one_kind() {
+    let seeding = Seeding::new(0, "env");
+    assert!(SyncVecEnv::new(vec![], &seeding).is_err());
     let mixed = vec![make("CartPole-v1", &no_kwargs()).unwrap(), make("Acrobot-v1", &no_kwargs()).unwrap()];
-    assert!(SyncVecEnv::new(mixed, vec![stream(0, "a"), stream(0, "b")]).is_err());
+    assert!(SyncVecEnv::new(mixed, &seeding).is_err());
 }

@@ -1,7 +1,7 @@
 //! Acrobot-v1: swing the tip of a two-link arm above a line by driving only the joint between the links.
 
 use super::choice;
-use crate::{BoxSpace, Env, EnvError, Frame, ObsMut, ObsRef, Rng, Space, Step, render, snapshot};
+use crate::{BoxSpace, Env, EnvError, Frame, ObsMut, Rng, Space, Step, render, snapshot};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
@@ -58,34 +58,35 @@ impl Env for Acrobot {
         &self.action
     }
 
-    fn reset(&mut self, rng: &mut Rng) {
+    fn reset(&mut self, rng: &mut Rng) -> Result<(), EnvError> {
         // Gymnasium rounds the first state, and only that one, to single precision.
         self.body.state = std::array::from_fn(|_| f64::from(rng.random_range(-0.1..0.1) as f32));
+        Ok(())
     }
 
-    fn step(&mut self, action: &[f32], _rng: &mut Rng) -> Step {
+    fn step(&mut self, action: &[f32], _rng: &mut Rng) -> Result<Step, EnvError> {
         let torque = choice(action) as f64 - 1.0;
         let [angle1, angle2, speed1, speed2] = runge_kutta(self.body.state, torque);
         let (angle1, angle2) = (wrapped(angle1), wrapped(angle2));
         self.body.state =
             [angle1, angle2, speed1.clamp(-MAX_SPEED_1, MAX_SPEED_1), speed2.clamp(-MAX_SPEED_2, MAX_SPEED_2)];
         let terminated = -angle1.cos() - (angle2 + angle1).cos() > 1.0;
-        Step { reward: if terminated { 0.0 } else { -1.0 }, terminated, truncated: false }
+        Ok(Step { reward: if terminated { 0.0 } else { -1.0 }, terminated, truncated: false })
     }
 
     fn observe(&self, mut out: ObsMut<'_>) {
         let [angle1, angle2, speed1, speed2] = self.body.state;
         let (sin1, cos1) = angle1.sin_cos();
         let (sin2, cos2) = angle2.sin_cos();
-        out.copy_from(ObsRef::F32(&[cos1, sin1, cos2, sin2, speed1, speed2].map(|v| v as f32)));
+        out.write(&[cos1, sin1, cos2, sin2, speed1, speed2].map(|v| v as f32));
     }
 
-    fn snapshot(&self) -> serde_json::Value {
-        snapshot::to_value(&self.body)
+    fn snapshot(&self) -> Option<Vec<u8>> {
+        Some(snapshot::to_bytes(&self.body))
     }
 
-    fn restore(&mut self, snapshot: &serde_json::Value) -> Result<(), EnvError> {
-        self.body = snapshot::parse("Acrobot", snapshot)?;
+    fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError> {
+        self.body = snapshot::from_bytes("Acrobot", snapshot)?;
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! CartPole-v1: balance a pole on a cart by pushing the cart left or right.
 
 use super::choice;
-use crate::{BoxSpace, Env, EnvError, Frame, ObsMut, ObsRef, Rng, Space, Step, render, snapshot};
+use crate::{BoxSpace, Env, EnvError, Frame, ObsMut, Rng, Space, Step, render, snapshot};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
@@ -52,11 +52,12 @@ impl Env for CartPole {
         &self.action
     }
 
-    fn reset(&mut self, rng: &mut Rng) {
+    fn reset(&mut self, rng: &mut Rng) -> Result<(), EnvError> {
         self.body.state = std::array::from_fn(|_| rng.random_range(-0.05..0.05));
+        Ok(())
     }
 
-    fn step(&mut self, action: &[f32], _rng: &mut Rng) -> Step {
+    fn step(&mut self, action: &[f32], _rng: &mut Rng) -> Result<Step, EnvError> {
         let [x, x_dot, angle, angle_dot] = self.body.state;
         let force = if choice(action) == 1 { FORCE } else { -FORCE };
         let (sin, cos) = angle.sin_cos();
@@ -75,19 +76,19 @@ impl Env for CartPole {
             (true, false) => 0.0,
             (true, true) => -1.0,
         };
-        Step { reward, terminated, truncated: false }
+        Ok(Step { reward, terminated, truncated: false })
     }
 
     fn observe(&self, mut out: ObsMut<'_>) {
-        out.copy_from(ObsRef::F32(&self.body.state.map(|v| v as f32)));
+        out.write(&self.body.state.map(|v| v as f32));
     }
 
-    fn snapshot(&self) -> serde_json::Value {
-        snapshot::to_value(&self.body)
+    fn snapshot(&self) -> Option<Vec<u8>> {
+        Some(snapshot::to_bytes(&self.body))
     }
 
-    fn restore(&mut self, snapshot: &serde_json::Value) -> Result<(), EnvError> {
-        self.body = snapshot::parse("CartPole", snapshot)?;
+    fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError> {
+        self.body = snapshot::from_bytes("CartPole", snapshot)?;
         Ok(())
     }
 

@@ -55,35 +55,36 @@ impl Env for Catch {
         &self.action
     }
 
-    fn reset(&mut self, rng: &mut Rng) {
+    fn reset(&mut self, rng: &mut Rng) -> Result<(), EnvError> {
         self.game = Game { ball: [0, rng.random_range(0..self.columns)], paddle: self.columns / 2 };
+        Ok(())
     }
 
-    fn step(&mut self, action: &[f32], _rng: &mut Rng) -> Step {
+    fn step(&mut self, action: &[f32], _rng: &mut Rng) -> Result<Step, EnvError> {
         let Game { ball: [row, column], paddle } = self.game;
         let paddle = (paddle + choice(action)).clamp(1, self.columns) - 1;
         self.game = Game { ball: [row + 1, column], paddle };
         if row + 2 < self.rows {
-            return Step::default();
+            return Ok(Step::default());
         }
-        Step { reward: if paddle == column { 1.0 } else { -1.0 }, terminated: true, truncated: false }
+        Ok(Step { reward: if paddle == column { 1.0 } else { -1.0 }, terminated: true, truncated: false })
     }
 
     fn observe(&self, out: ObsMut<'_>) {
-        let ObsMut::U8(out) = out else { unreachable!("an image is written as bytes") };
+        let out = out.bytes;
         out.fill(0);
         self.lit().iter().for_each(|&pixel| out[pixel] = 255);
     }
 
-    fn snapshot(&self) -> serde_json::Value {
-        snapshot::to_value(&self.game)
+    fn snapshot(&self) -> Option<Vec<u8>> {
+        Some(snapshot::to_bytes(&self.game))
     }
 
-    fn restore(&mut self, snapshot: &serde_json::Value) -> Result<(), EnvError> {
-        let game: Game = snapshot::parse("Catch", snapshot)?;
+    fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError> {
+        let game: Game = snapshot::from_bytes("Catch", snapshot)?;
         if game.ball[0] >= self.rows || game.ball[1].max(game.paddle) >= self.columns {
             let problem = format!("it is of a board other than {} by {}", self.rows, self.columns);
-            return Err(EnvError::BadSnapshot { env: "Catch".into(), problem });
+            return Err(EnvError::bad_snapshot("Catch", problem));
         }
         self.game = game;
         Ok(())
@@ -106,10 +107,10 @@ mod tests {
 
     /// Plays an episode; the policy is given paddle and ball columns.
     fn play(env: &mut Catch, rng: &mut Rng, mut policy: impl FnMut(usize, usize) -> usize) -> (f64, usize) {
-        env.reset(rng);
+        env.reset(rng).unwrap();
         for length in 1.. {
             let action = policy(env.game.paddle, env.game.ball[1]);
-            let step = env.step(&[action as f32], rng);
+            let step = env.step(&[action as f32], rng).unwrap();
             if step.terminated {
                 return (step.reward, length);
             }
@@ -141,8 +142,8 @@ mod tests {
         let mut env = Catch::new(3, 4);
         env.game = Game { ball: [1, 3], paddle: 0 };
         let mut image = [7; 12];
-        env.observe(ObsMut::U8(&mut image));
+        env.observe(ObsMut::of_bytes(&mut image));
         assert_eq!(image, [0, 0, 0, 0, 0, 0, 0, 255, 255, 0, 0, 0]);
-        assert!(env.restore(&serde_json::json!({"ball": [0, 4], "paddle": 0})).is_err());
+        assert!(env.restore(&snapshot::to_bytes(&serde_json::json!({"ball": [0, 4], "paddle": 0}))).is_err());
     }
 }

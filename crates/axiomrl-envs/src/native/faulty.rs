@@ -1,6 +1,6 @@
 //! A world that breaks on command: a test aid for whatever must notice.
 
-use crate::{BoxSpace, Env, EnvError, ObsMut, ObsRef, Rng, Space, Step, snapshot};
+use crate::{BoxSpace, Env, EnvError, ObsMut, Rng, Space, Step, snapshot};
 use serde::{Deserialize, Serialize};
 
 /// Steps of an episode.
@@ -48,15 +48,16 @@ impl Env for Faulty {
         &self.action
     }
 
-    fn reset(&mut self, _rng: &mut Rng) {
+    fn reset(&mut self, _rng: &mut Rng) -> Result<(), EnvError> {
         self.life.elapsed = 0;
+        Ok(())
     }
 
-    fn step(&mut self, _action: &[f32], _rng: &mut Rng) -> Step {
+    fn step(&mut self, _action: &[f32], _rng: &mut Rng) -> Result<Step, EnvError> {
         self.life.steps += 1;
         self.life.elapsed += 1;
         let reward = if self.is_at(self.nan_reward_at) { f64::NAN } else { 1.0 };
-        Step { reward, terminated: self.life.elapsed == EPISODE, truncated: false }
+        Ok(Step { reward, terminated: self.life.elapsed == EPISODE, truncated: false })
     }
 
     fn observe(&self, mut out: ObsMut<'_>) {
@@ -64,15 +65,15 @@ impl Env for Faulty {
             true => f32::NAN,
             false => self.life.elapsed as f32 / EPISODE as f32,
         };
-        out.copy_from(ObsRef::F32(&[seen]));
+        out.write(&[seen]);
     }
 
-    fn snapshot(&self) -> serde_json::Value {
-        snapshot::to_value(&self.life)
+    fn snapshot(&self) -> Option<Vec<u8>> {
+        Some(snapshot::to_bytes(&self.life))
     }
 
-    fn restore(&mut self, snapshot: &serde_json::Value) -> Result<(), EnvError> {
-        self.life = snapshot::parse("Faulty", snapshot)?;
+    fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError> {
+        self.life = snapshot::from_bytes("Faulty", snapshot)?;
         Ok(())
     }
 }
@@ -86,16 +87,16 @@ mod tests {
     fn only_the_named_steps_bring_a_nan() {
         let mut rng = stream(0, "env/0");
         let mut env = Faulty::new(false, 13, 25);
-        env.reset(&mut rng);
+        env.reset(&mut rng).unwrap();
         for number in 1..=40 {
-            let step = env.step(&[0.0], &mut rng);
+            let step = env.step(&[0.0], &mut rng).unwrap();
             let mut seen = [0.0];
-            env.observe(ObsMut::F32(&mut seen));
+            env.observe(ObsMut::of_floats(&mut seen));
             assert_eq!(step.reward.is_nan(), number == 13, "reward of step {number}");
             assert_eq!(seen[0].is_nan(), number == 25, "observation of step {number}");
             assert_eq!(step.terminated, number % 10 == 0, "end at step {number}");
             if step.terminated {
-                env.reset(&mut rng);
+                env.reset(&mut rng).unwrap();
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Identity environments: repeat what you see. One for each kind of action space, and one with action masks.
 
 use super::choice;
-use crate::{Env, EnvError, ObsMut, ObsRef, Rng, Space, Step, snapshot};
+use crate::{Env, EnvError, ObsMut, Rng, Space, Step, snapshot};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
@@ -46,30 +46,31 @@ impl Env for Identity {
         &self.space
     }
 
-    fn reset(&mut self, rng: &mut Rng) {
+    fn reset(&mut self, rng: &mut Rng) -> Result<(), EnvError> {
         self.draw(rng);
+        Ok(())
     }
 
-    fn step(&mut self, action: &[f32], rng: &mut Rng) -> Step {
+    fn step(&mut self, action: &[f32], rng: &mut Rng) -> Result<Step, EnvError> {
         let target = &self.target.target;
         let reward = match self.space {
             Space::Box(_) => -action.iter().zip(target).map(|(a, t)| f64::from(a - t).powi(2)).sum::<f64>(),
             _ => f64::from(u8::from(action == target)),
         };
         self.draw(rng);
-        Step { reward, terminated: false, truncated: false }
+        Ok(Step { reward, terminated: false, truncated: false })
     }
 
     fn observe(&self, mut out: ObsMut<'_>) {
-        out.copy_from(ObsRef::F32(&self.target.target));
+        out.write(&self.target.target);
     }
 
-    fn snapshot(&self) -> serde_json::Value {
-        snapshot::to_value(&self.target)
+    fn snapshot(&self) -> Option<Vec<u8>> {
+        Some(snapshot::to_bytes(&self.target))
     }
 
-    fn restore(&mut self, snapshot: &serde_json::Value) -> Result<(), EnvError> {
-        let target: Target = snapshot::parse("Identity", snapshot)?;
+    fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError> {
+        let target: Target = snapshot::from_bytes("Identity", snapshot)?;
         snapshot::check_len("Identity", "numbers", target.target.len(), self.space.width())?;
         self.target = target;
         Ok(())
@@ -121,11 +122,12 @@ impl Env for IdentityMasked {
         &self.action
     }
 
-    fn reset(&mut self, rng: &mut Rng) {
+    fn reset(&mut self, rng: &mut Rng) -> Result<(), EnvError> {
         self.draw(rng);
+        Ok(())
     }
 
-    fn step(&mut self, action: &[f32], rng: &mut Rng) -> Step {
+    fn step(&mut self, action: &[f32], rng: &mut Rng) -> Result<Step, EnvError> {
         let chosen = choice(action);
         let reward = match self.round.allowed[chosen] {
             false => -1.0,
@@ -133,11 +135,11 @@ impl Env for IdentityMasked {
             true => 0.0,
         };
         self.draw(rng);
-        Step { reward, terminated: false, truncated: false }
+        Ok(Step { reward, terminated: false, truncated: false })
     }
 
     fn observe(&self, mut out: ObsMut<'_>) {
-        out.copy_from(ObsRef::F32(&[self.round.pair as f32]));
+        out.write(&[self.round.pair as f32]);
     }
 
     fn action_mask(&self, out: &mut [bool]) {
@@ -148,12 +150,12 @@ impl Env for IdentityMasked {
         true
     }
 
-    fn snapshot(&self) -> serde_json::Value {
-        snapshot::to_value(&self.round)
+    fn snapshot(&self) -> Option<Vec<u8>> {
+        Some(snapshot::to_bytes(&self.round))
     }
 
-    fn restore(&mut self, snapshot: &serde_json::Value) -> Result<(), EnvError> {
-        let round: Round = snapshot::parse("IdentityMasked", snapshot)?;
+    fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError> {
+        let round: Round = snapshot::from_bytes("IdentityMasked", snapshot)?;
         snapshot::check_len("IdentityMasked", "actions", round.allowed.len(), self.round.allowed.len())?;
         self.round = round;
         Ok(())

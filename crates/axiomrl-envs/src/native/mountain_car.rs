@@ -1,7 +1,7 @@
 //! MountainCar-v0: a car too weak for the hill must first back up the other side.
 
 use super::choice;
-use crate::{BoxSpace, Env, EnvError, Frame, ObsMut, ObsRef, Rng, Space, Step, render, snapshot};
+use crate::{BoxSpace, Env, EnvError, Frame, ObsMut, Rng, Space, Step, render, snapshot};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
@@ -52,11 +52,12 @@ impl Env for MountainCar {
         &self.action
     }
 
-    fn reset(&mut self, rng: &mut Rng) {
+    fn reset(&mut self, rng: &mut Rng) -> Result<(), EnvError> {
         self.body.state = [rng.random_range(-0.6..-0.4), 0.0];
+        Ok(())
     }
 
-    fn step(&mut self, action: &[f32], _rng: &mut Rng) -> Step {
+    fn step(&mut self, action: &[f32], _rng: &mut Rng) -> Result<Step, EnvError> {
         let [position, velocity] = self.body.state;
         let push = (choice(action) as f64 - 1.0) * FORCE - (3.0 * position).cos() * GRAVITY;
         let mut velocity = (velocity + push).clamp(-MAX_SPEED, MAX_SPEED);
@@ -66,19 +67,19 @@ impl Env for MountainCar {
             velocity = 0.0;
         }
         self.body.state = [position, velocity];
-        Step { reward: -1.0, terminated: position >= GOAL && velocity >= self.goal_velocity, truncated: false }
+        Ok(Step { reward: -1.0, terminated: position >= GOAL && velocity >= self.goal_velocity, truncated: false })
     }
 
     fn observe(&self, mut out: ObsMut<'_>) {
-        out.copy_from(ObsRef::F32(&self.body.state.map(|v| v as f32)));
+        out.write(&self.body.state.map(|v| v as f32));
     }
 
-    fn snapshot(&self) -> serde_json::Value {
-        snapshot::to_value(&self.body)
+    fn snapshot(&self) -> Option<Vec<u8>> {
+        Some(snapshot::to_bytes(&self.body))
     }
 
-    fn restore(&mut self, snapshot: &serde_json::Value) -> Result<(), EnvError> {
-        self.body = snapshot::parse("MountainCar", snapshot)?;
+    fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError> {
+        self.body = snapshot::from_bytes("MountainCar", snapshot)?;
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! MountainCarContinuous-v0: the mountain car with a throttle instead of three gears.
 
 use super::mountain_car::{MAX_POSITION, MAX_SPEED, MIN_POSITION, observation_space};
-use crate::{BoxSpace, Env, EnvError, Frame, ObsMut, ObsRef, Rng, Space, Step, render, snapshot};
+use crate::{BoxSpace, Env, EnvError, Frame, ObsMut, Rng, Space, Step, render, snapshot};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
@@ -46,13 +46,14 @@ impl Env for MountainCarContinuous {
         &self.action
     }
 
-    fn reset(&mut self, rng: &mut Rng) {
+    fn reset(&mut self, rng: &mut Rng) -> Result<(), EnvError> {
         self.body = Body { state: [rng.random_range(-0.6..-0.4), 0.0], single_precision: false };
+        Ok(())
     }
 
     /// Gymnasium draws the first state in double precision and keeps every later one in single precision, so each sum
     /// after the first step is rounded. Following it decides on which step a car that only just makes it arrives.
-    fn step(&mut self, action: &[f32], _rng: &mut Rng) -> Step {
+    fn step(&mut self, action: &[f32], _rng: &mut Rng) -> Result<Step, EnvError> {
         let single = self.body.single_precision;
         let round = |v: f64| if single { f64::from(v as f32) } else { v };
         let (min_position, max_position, max_speed) = (round(MIN_POSITION), round(MAX_POSITION), round(MAX_SPEED));
@@ -69,19 +70,19 @@ impl Env for MountainCarContinuous {
         let terminated = position >= round(GOAL) && velocity >= round(self.goal_velocity);
         let effort = f64::from(action[0]).powi(2) * 0.1;
         self.body = Body { state: [position, velocity].map(|v| f64::from(v as f32)), single_precision: true };
-        Step { reward: if terminated { 100.0 } else { 0.0 } - effort, terminated, truncated: false }
+        Ok(Step { reward: if terminated { 100.0 } else { 0.0 } - effort, terminated, truncated: false })
     }
 
     fn observe(&self, mut out: ObsMut<'_>) {
-        out.copy_from(ObsRef::F32(&self.body.state.map(|v| v as f32)));
+        out.write(&self.body.state.map(|v| v as f32));
     }
 
-    fn snapshot(&self) -> serde_json::Value {
-        snapshot::to_value(&self.body)
+    fn snapshot(&self) -> Option<Vec<u8>> {
+        Some(snapshot::to_bytes(&self.body))
     }
 
-    fn restore(&mut self, snapshot: &serde_json::Value) -> Result<(), EnvError> {
-        self.body = snapshot::parse("MountainCarContinuous", snapshot)?;
+    fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError> {
+        self.body = snapshot::from_bytes("MountainCarContinuous", snapshot)?;
         Ok(())
     }
 

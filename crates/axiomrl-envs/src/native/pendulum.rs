@@ -1,6 +1,6 @@
 //! Pendulum-v1: swing a pendulum up and hold it there with a motor too weak to lift it at once.
 
-use crate::{BoxSpace, Env, EnvError, Frame, ObsMut, ObsRef, Rng, Space, Step, render, snapshot};
+use crate::{BoxSpace, Env, EnvError, Frame, ObsMut, Rng, Space, Step, render, snapshot};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
@@ -51,13 +51,14 @@ impl Env for Pendulum {
         &self.action
     }
 
-    fn reset(&mut self, rng: &mut Rng) {
+    fn reset(&mut self, rng: &mut Rng) -> Result<(), EnvError> {
         let angle = rng.random_range(-PI..PI);
         let speed = rng.random_range(-1.0..1.0);
         self.body = Body { state: [angle, speed], torque: 0.0 };
+        Ok(())
     }
 
-    fn step(&mut self, action: &[f32], _rng: &mut Rng) -> Step {
+    fn step(&mut self, action: &[f32], _rng: &mut Rng) -> Result<Step, EnvError> {
         let [angle, speed] = self.body.state;
         let torque = action[0].clamp(-MAX_TORQUE, MAX_TORQUE);
         // Gymnasium keeps the products with the torque in single precision; so do we, to agree to the last digit.
@@ -67,21 +68,21 @@ impl Env for Pendulum {
         let acceleration = 3.0 * self.gravity / 2.0 * angle.sin() + f64::from(3.0 * torque);
         let speed = (speed + acceleration * DT).clamp(-MAX_SPEED, MAX_SPEED);
         self.body = Body { state: [angle + speed * DT, speed], torque };
-        Step { reward: -cost, terminated: false, truncated: false }
+        Ok(Step { reward: -cost, terminated: false, truncated: false })
     }
 
     fn observe(&self, mut out: ObsMut<'_>) {
         let [angle, speed] = self.body.state;
         let (sin, cos) = angle.sin_cos();
-        out.copy_from(ObsRef::F32(&[cos as f32, sin as f32, speed as f32]));
+        out.write(&[cos as f32, sin as f32, speed as f32]);
     }
 
-    fn snapshot(&self) -> serde_json::Value {
-        snapshot::to_value(&self.body)
+    fn snapshot(&self) -> Option<Vec<u8>> {
+        Some(snapshot::to_bytes(&self.body))
     }
 
-    fn restore(&mut self, snapshot: &serde_json::Value) -> Result<(), EnvError> {
-        self.body = snapshot::parse("Pendulum", snapshot)?;
+    fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError> {
+        self.body = snapshot::from_bytes("Pendulum", snapshot)?;
         Ok(())
     }
 

@@ -34,16 +34,16 @@ impl Env for PendulumPixels {
         self.pendulum.action_space()
     }
 
-    fn reset(&mut self, rng: &mut Rng) {
-        self.pendulum.reset(rng);
+    fn reset(&mut self, rng: &mut Rng) -> Result<(), EnvError> {
+        self.pendulum.reset(rng)
     }
 
-    fn step(&mut self, action: &[f32], rng: &mut Rng) -> Step {
+    fn step(&mut self, action: &[f32], rng: &mut Rng) -> Result<Step, EnvError> {
         self.pendulum.step(action, rng)
     }
 
     fn observe(&self, out: ObsMut<'_>) {
-        let ObsMut::U8(out) = out else { unreachable!("an image is written as bytes") };
+        let out = out.bytes;
         let (size, angle) = (self.size as f32, self.pendulum.angle() as f32);
         // The rod's direction in the image, whose rows go down: upright is (0, -1), a positive angle turns left.
         let (dx, dy) = (-angle.sin(), -angle.cos());
@@ -66,11 +66,11 @@ impl Env for PendulumPixels {
         }
     }
 
-    fn snapshot(&self) -> serde_json::Value {
+    fn snapshot(&self) -> Option<Vec<u8>> {
         self.pendulum.snapshot()
     }
 
-    fn restore(&mut self, snapshot: &serde_json::Value) -> Result<(), EnvError> {
+    fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError> {
         self.pendulum.restore(snapshot)
     }
 
@@ -85,9 +85,9 @@ mod tests {
 
     fn image(angle: f64, size: usize, color: bool) -> Vec<u8> {
         let mut env = PendulumPixels::new(Pendulum::new(10.0), size, color);
-        env.restore(&serde_json::json!({ "state": [angle, 0.0] })).unwrap();
+        env.restore(&crate::snapshot::to_bytes(&serde_json::json!({ "state": [angle, 0.0] }))).unwrap();
         let mut image = vec![0; env.observation.width()];
-        env.observe(ObsMut::U8(&mut image));
+        env.observe(ObsMut::of_bytes(&mut image));
         image
     }
 

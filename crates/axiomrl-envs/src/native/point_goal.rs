@@ -1,9 +1,9 @@
 //! PointGoal-v0: move a point in the plane to a goal, rewarded only for being there.
 
-use crate::goal::{GoalTask, Verdict, goal_space};
-use crate::{BoxSpace, Env, EnvError, ObsMut, ObsRef, Rng, Space, Step, snapshot};
+use crate::{BoxSpace, Env, EnvError, GoalRules, ObsMut, Rng, Space, Step, TaskRules, goal_space, snapshot};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// How far an action moves the point, in sides of the square −1..1.
 const STRIDE: f32 = 0.1;
@@ -22,10 +22,11 @@ struct Place {
     goal: [f32; 2],
 }
 
-fn verdict(achieved: &[f32], desired: &[f32], radius: f32) -> Verdict {
+/// Reward, and whether the episode ends.
+fn verdict(achieved: &[f32], desired: &[f32], radius: f32) -> (f32, bool) {
     let distance = (achieved[0] - desired[0]).hypot(achieved[1] - desired[1]);
     let reached = distance <= radius;
-    Verdict { reward: if reached { 0.0 } else { -1.0 }, terminated: reached }
+    (if reached { 0.0 } else { -1.0 }, reached)
 }
 
 impl PointGoal {
@@ -45,42 +46,43 @@ impl Env for PointGoal {
         &self.action
     }
 
-    fn reset(&mut self, rng: &mut Rng) {
+    fn reset(&mut self, rng: &mut Rng) -> Result<(), EnvError> {
         let mut draw = || [rng.random_range(-1.0..1.0), rng.random_range(-1.0..1.0)];
         let goal = draw();
         let point = loop {
             let point = draw();
-            if !verdict(&point, &goal, self.radius).terminated {
+            if !verdict(&point, &goal, self.radius).1 {
                 break point;
             }
         };
         self.place = Place { point, goal };
+        Ok(())
     }
 
-    fn step(&mut self, action: &[f32], _rng: &mut Rng) -> Step {
+    fn step(&mut self, action: &[f32], _rng: &mut Rng) -> Result<Step, EnvError> {
         for (x, push) in self.place.point.iter_mut().zip(action) {
             *x = (*x + STRIDE * push.clamp(-1.0, 1.0)).clamp(-1.0, 1.0);
         }
-        let Verdict { reward, terminated } = verdict(&self.place.point, &self.place.goal, self.radius);
-        Step { reward: f64::from(reward), terminated, truncated: false }
+        let (reward, terminated) = verdict(&self.place.point, &self.place.goal, self.radius);
+        Ok(Step { reward: f64::from(reward), terminated, truncated: false })
     }
 
     fn observe(&self, mut out: ObsMut<'_>) {
         let Place { point, goal } = self.place;
-        out.copy_from(ObsRef::F32(&[point, point, goal].concat()));
+        out.write(&[point, point, goal].concat());
     }
 
-    fn goal_task(&self) -> Option<GoalTask> {
+    fn task_rules(&self) -> Option<Arc<dyn TaskRules>> {
         let radius = self.radius;
-        GoalTask::new(&self.observation, move |achieved, desired| verdict(achieved, desired, radius))
+        GoalRules::shared(&self.observation, move |achieved, desired| verdict(achieved, desired, radius))
     }
 
-    fn snapshot(&self) -> serde_json::Value {
-        snapshot::to_value(&self.place)
+    fn snapshot(&self) -> Option<Vec<u8>> {
+        Some(snapshot::to_bytes(&self.place))
     }
 
-    fn restore(&mut self, snapshot: &serde_json::Value) -> Result<(), EnvError> {
-        self.place = snapshot::parse("PointGoal", snapshot)?;
+    fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError> {
+        self.place = snapshot::from_bytes("PointGoal", snapshot)?;
         Ok(())
     }
 }
@@ -94,13 +96,13 @@ mod tests {
     fn walking_straight_reaches_the_goal() {
         let (mut env, mut rng) = (PointGoal::new(0.1), stream(1, "point"));
         for _ in 0..20 {
-            env.reset(&mut rng);
+            env.reset(&mut rng).unwrap();
             let mut steps = 0;
             loop {
                 let Place { point, goal } = env.place;
                 let toward = [0, 1].map(|i| ((goal[i] - point[i]) / STRIDE).clamp(-1.0, 1.0));
                 steps += 1;
-                let step = env.step(&toward, &mut rng);
+                let step = env.step(&toward, &mut rng).unwrap();
                 assert_eq!(step.reward == 0.0, step.terminated);
                 if step.terminated {
                     break;

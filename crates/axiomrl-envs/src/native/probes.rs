@@ -3,7 +3,7 @@
 //! Each isolates one ability, so the first probe that fails names the broken part. The values below are exact.
 
 use super::choice;
-use crate::{BoxSpace, Env, EnvError, ObsMut, ObsRef, Rng, Space, Step, snapshot};
+use crate::{BoxSpace, Env, EnvError, ObsMut, Rng, Space, Step, snapshot};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
@@ -75,15 +75,16 @@ impl Env for Probe {
         &self.action
     }
 
-    fn reset(&mut self, rng: &mut Rng) {
+    fn reset(&mut self, rng: &mut Rng) -> Result<(), EnvError> {
         self.seen.obs = match self.kind {
             ProbeKind::ObservedReward | ProbeKind::ObservedActionReward if rng.random::<bool>() => 1.0,
             ProbeKind::ObservedReward | ProbeKind::ObservedActionReward => -1.0,
             _ => 0.0,
         };
+        Ok(())
     }
 
-    fn step(&mut self, action: &[f32], _rng: &mut Rng) -> Step {
+    fn step(&mut self, action: &[f32], _rng: &mut Rng) -> Result<Step, EnvError> {
         let obs = self.seen.obs;
         let (reward, terminated) = match self.kind {
             ProbeKind::ConstantReward => (1.0, true),
@@ -98,19 +99,19 @@ impl Env for Probe {
             }
             ProbeKind::ObservedActionReward => (self.score(action, obs > 0.0, 0.5 * f64::from(obs)), true),
         };
-        Step { reward, terminated, truncated: false }
+        Ok(Step { reward, terminated, truncated: false })
     }
 
     fn observe(&self, mut out: ObsMut<'_>) {
-        out.copy_from(ObsRef::F32(&[self.seen.obs]));
+        out.write(&[self.seen.obs]);
     }
 
-    fn snapshot(&self) -> serde_json::Value {
-        snapshot::to_value(&self.seen)
+    fn snapshot(&self) -> Option<Vec<u8>> {
+        Some(snapshot::to_bytes(&self.seen))
     }
 
-    fn restore(&mut self, snapshot: &serde_json::Value) -> Result<(), EnvError> {
-        self.seen = snapshot::parse("Probe", snapshot)?;
+    fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError> {
+        self.seen = snapshot::from_bytes("Probe", snapshot)?;
         Ok(())
     }
 }

@@ -1,7 +1,6 @@
 //! Holds each action for several steps.
 
-use crate::{Env, EnvError, Frame, GoalTask, ObsMut, Rng, Space, Step};
-use serde_json::Value;
+use crate::{Env, EnvError, ObsMut, Rng, Space, Step};
 
 /// Takes every action `count` times, or until the episode ends, and adds up the rewards. What counts as a step outside is
 /// one choice: an episode of 200 steps has 100 with `count` 2.
@@ -25,48 +24,36 @@ impl<E: Env> Env for ActionRepeat<E> {
         self.env.action_space()
     }
 
-    fn reset(&mut self, rng: &mut Rng) {
-        self.env.reset(rng);
+    fn reset(&mut self, rng: &mut Rng) -> Result<(), EnvError> {
+        self.env.reset(rng)
     }
 
-    fn step(&mut self, action: &[f32], rng: &mut Rng) -> Step {
+    fn step(&mut self, action: &[f32], rng: &mut Rng) -> Result<Step, EnvError> {
         let mut total = Step::default();
         for _ in 0..self.count {
-            let step = self.env.step(action, rng);
+            let step = self.env.step(action, rng)?;
             total = Step { reward: total.reward + step.reward, ..step };
             if step.terminated || step.truncated {
                 break;
             }
         }
-        total
+        Ok(total)
     }
 
     fn observe(&self, out: ObsMut<'_>) {
         self.env.observe(out);
     }
 
-    fn action_mask(&self, out: &mut [bool]) {
-        self.env.action_mask(out);
+    fn inner(&self) -> Option<&dyn Env> {
+        Some(&self.env)
     }
 
-    fn has_action_mask(&self) -> bool {
-        self.env.has_action_mask()
-    }
-
-    fn goal_task(&self) -> Option<GoalTask> {
-        self.env.goal_task()
-    }
-
-    fn snapshot(&self) -> Value {
+    fn snapshot(&self) -> Option<Vec<u8>> {
         self.env.snapshot()
     }
 
-    fn restore(&mut self, snapshot: &Value) -> Result<(), EnvError> {
+    fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError> {
         self.env.restore(snapshot)
-    }
-
-    fn render(&self) -> Option<Frame> {
-        self.env.render()
     }
 }
 
@@ -82,8 +69,8 @@ mod tests {
         let build = || make("CartPole-v1", limit.as_object().unwrap()).unwrap();
         let mut env = ActionRepeat::new(build(), 2);
         let mut rng = stream(0, "env/0");
-        env.reset(&mut rng);
-        let steps: Vec<Step> = (0..3).map(|_| env.step(&[1.0], &mut rng)).collect();
+        env.reset(&mut rng).unwrap();
+        let steps: Vec<Step> = (0..3).map(|_| env.step(&[1.0], &mut rng).unwrap()).collect();
         assert_eq!(steps.iter().map(|s| s.reward).collect::<Vec<_>>(), [2.0, 2.0, 1.0]);
         assert_eq!(steps.iter().map(|s| s.truncated).collect::<Vec<_>>(), [false, false, true]);
     }

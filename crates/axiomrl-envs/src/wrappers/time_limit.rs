@@ -1,20 +1,14 @@
 //! Ends episodes by the clock.
 
-use crate::{Env, EnvError, Frame, GoalTask, ObsMut, Rng, Space, Step, snapshot};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use crate::snapshot::{Reader, Writer};
+use crate::{Env, EnvError, ObsMut, Rng, Space, Step, TaskRules};
+use std::sync::Arc;
 
 /// Truncates an episode after `max_steps` steps.
 pub struct TimeLimit<E> {
     env: E,
     max_steps: u64,
     elapsed: u64,
-}
-
-#[derive(Deserialize)]
-struct Saved {
-    elapsed: u64,
-    env: Value,
 }
 
 impl<E: Env> TimeLimit<E> {
@@ -32,46 +26,42 @@ impl<E: Env> Env for TimeLimit<E> {
         self.env.action_space()
     }
 
-    fn reset(&mut self, rng: &mut Rng) {
+    fn reset(&mut self, rng: &mut Rng) -> Result<(), EnvError> {
         self.elapsed = 0;
-        self.env.reset(rng);
+        self.env.reset(rng)
     }
 
-    fn step(&mut self, action: &[f32], rng: &mut Rng) -> Step {
-        let mut step = self.env.step(action, rng);
+    fn step(&mut self, action: &[f32], rng: &mut Rng) -> Result<Step, EnvError> {
+        let mut step = self.env.step(action, rng)?;
         self.elapsed += 1;
         step.truncated |= self.elapsed >= self.max_steps;
-        step
+        Ok(step)
     }
 
     fn observe(&self, out: ObsMut<'_>) {
         self.env.observe(out);
     }
 
-    fn action_mask(&self, out: &mut [bool]) {
-        self.env.action_mask(out);
+    fn inner(&self) -> Option<&dyn Env> {
+        Some(&self.env)
     }
 
-    fn has_action_mask(&self) -> bool {
-        self.env.has_action_mask()
+    /// A clock changes neither rewards nor the world's own ends.
+    fn task_rules(&self) -> Option<Arc<dyn TaskRules>> {
+        self.env.task_rules()
     }
 
-    fn goal_task(&self) -> Option<GoalTask> {
-        self.env.goal_task()
+    fn snapshot(&self) -> Option<Vec<u8>> {
+        let mut to = Writer::default();
+        to.whole(self.elapsed).bytes(&self.env.snapshot()?);
+        Some(to.finish())
     }
 
-    fn snapshot(&self) -> Value {
-        json!({ "elapsed": self.elapsed, "env": self.env.snapshot() })
-    }
-
-    fn restore(&mut self, snapshot: &Value) -> Result<(), EnvError> {
-        let saved: Saved = snapshot::parse("TimeLimit", snapshot)?;
-        self.env.restore(&saved.env)?;
-        self.elapsed = saved.elapsed;
+    fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError> {
+        let mut from = Reader::new("TimeLimit", snapshot);
+        let elapsed = from.whole()?;
+        self.env.restore(from.blob()?)?;
+        self.elapsed = elapsed;
         Ok(())
-    }
-
-    fn render(&self) -> Option<Frame> {
-        self.env.render()
     }
 }
