@@ -2,7 +2,7 @@
 
 use crate::bytes::*;
 use crate::gae::{Segment, gae};
-use axiomrl_envs::{DType, ObsBuf, ObsRef};
+use axiomrl_envs::{ObsBuf, ObsRef, ObsWidths};
 use std::io::{self, Read, Write};
 use std::mem::take;
 
@@ -11,8 +11,7 @@ use std::mem::take;
 pub struct RolloutSpec {
     pub steps: usize,
     pub lanes: usize,
-    pub obs_width: usize,
-    pub obs_dtype: DType,
+    pub widths: ObsWidths,
     pub action_width: usize,
     /// entries of an action mask, 0 without masks
     pub mask_width: usize,
@@ -36,6 +35,8 @@ pub struct Rollout {
     pub reward: Vec<f32>,
     pub terminated: Vec<bool>,
     pub truncated: Vec<bool>,
+    /// Whether something was done in this row; what was not is not learned from.
+    pub valid: Vec<bool>,
     /// V of the observation the step led to: of the last observation of the episode where it was truncated. Not read
     /// where it terminated.
     pub next_value: Vec<f32>,
@@ -51,7 +52,7 @@ impl Rollout {
             lanes: spec.lanes,
             filled: 0,
             outcomes: 0,
-            obs: ObsBuf::zeros(spec.obs_dtype, rows * spec.obs_width),
+            obs: ObsBuf::zeros(spec.widths, rows),
             masks: vec![true; rows * spec.mask_width],
             action: vec![0.0; rows * spec.action_width],
             log_prob: vec![0.0; rows],
@@ -59,6 +60,7 @@ impl Rollout {
             reward: vec![0.0; rows],
             terminated: vec![false; rows],
             truncated: vec![false; rows],
+            valid: vec![true; rows],
             next_value: vec![0.0; rows],
             advantage: vec![0.0; rows],
             returns: vec![0.0; rows],
@@ -89,7 +91,7 @@ impl Rollout {
     ) {
         assert_eq!((t, self.outcomes), (self.filled, 0), "steps are recorded in order, each with all its outcomes");
         let (spec, lanes) = (&self.spec, self.lanes);
-        self.obs.row_mut(t, lanes * spec.obs_width).copy_from(obs);
+        self.obs.range_mut(t * lanes..(t + 1) * lanes).copy_from(obs);
         if spec.mask_width > 0 {
             let width = lanes * spec.mask_width;
             self.masks[t * width..(t + 1) * width].copy_from_slice(masks);
@@ -101,7 +103,7 @@ impl Rollout {
         // Nothing of an earlier rollout may show in a row that is saved half way.
         for row in t * lanes..(t + 1) * lanes {
             (self.reward[row], self.next_value[row]) = (0.0, 0.0);
-            (self.terminated[row], self.truncated[row]) = (false, false);
+            (self.terminated[row], self.truncated[row], self.valid[row]) = (false, false, true);
         }
         if t > 0 {
             for (before, &value) in ((t - 1) * lanes..t * lanes).zip(values) {
@@ -132,7 +134,54 @@ impl Rollout {
         self.next_value[t * self.lanes + lane] = value;
     }
 
-    /// Forgets the steps; the memory stays.
+    /// Nothing was done in `lane` at step `t`: its environment began an episode instead. An episode that was under way
+    /// counts as cut off before.
+    pub fn leave_out(&mut self, t: usize, lane: usize) {
+        if t > 0 {
+            self.cut_off_row((t - 1) * self.lanes + lane);
+        }
+        // As an end, so that nothing of the row reaches the one before.
+        self.set_outcome(t, lane, 0.0, true, false);
+        self.valid[t * self.lanes + lane] = false;
+    }
+
+    /// The episode under way in `lane` goes on unseen after the last filled step, whose `next_value` is known.
+    pub fn cut_off(&mut self, lane: usize) {
+        if self.filled > 0 {
+            self.cut_off_row((self.filled - 1) * self.lanes + lane);
+        }
+    }
+
+    fn cut_off_row(&mut self, row: usize) {
+        self.truncated[row] |= !self.terminated[row];
+    }
+
+    /// Forgets a row that was begun but has not brought all its outcomes. Gives the number of those that are left.
+    pub fn drop_open_row(&mut self) -> usize {
+        self.outcomes = 0;
+        self.filled
+    }
+
+    /// Forgets the filled steps; the memory stays. A row that is half way goes on as the first of the next rollout.
+    pub fn start_over(&mut self) {
+        if self.outcomes > 0 {
+            let (from, lanes, spec) = (self.filled * self.lanes, self.lanes, &self.spec);
+            let rows = |width: usize| from * width..(from + lanes) * width;
+            self.obs.floats.copy_within(rows(spec.widths.floats), 0);
+            self.obs.bytes.copy_within(rows(spec.widths.bytes), 0);
+            self.masks.copy_within(rows(spec.mask_width), 0);
+            self.action.copy_within(rows(spec.action_width), 0);
+            for column in [&mut self.log_prob, &mut self.value, &mut self.reward, &mut self.next_value] {
+                column.copy_within(rows(1), 0);
+            }
+            for column in [&mut self.terminated, &mut self.truncated, &mut self.valid] {
+                column.copy_within(rows(1), 0);
+            }
+        }
+        self.filled = 0;
+    }
+
+    /// Forgets everything; the memory stays.
     pub fn clear(&mut self) {
         self.filled = 0;
         self.outcomes = 0;
@@ -161,11 +210,11 @@ impl Rollout {
     fn shape(&self) -> [(&'static str, u64); 7] {
         let spec = &self.spec;
         [
-            ("format", 1),
+            ("format", 2),
             ("steps per rollout", spec.steps as u64),
             ("num_envs", spec.lanes as u64),
-            ("observation width", spec.obs_width as u64),
-            ("bytes per observed number", if spec.obs_dtype == DType::F32 { 4 } else { 1 }),
+            ("observed numbers", spec.widths.floats as u64),
+            ("observed bytes", spec.widths.bytes as u64),
             ("action width", spec.action_width as u64),
             ("mask width", spec.mask_width as u64),
         ]
@@ -182,14 +231,15 @@ impl Rollout {
         write_u64(w, self.filled as u64)?;
         write_u64(w, self.outcomes as u64)?;
         let (rows, spec) = (self.rows_in_use(), &self.spec);
-        write_obs(w, self.obs.rows(0, rows, spec.obs_width))?;
+        write_obs(w, self.obs.range(0..rows))?;
         write_bools(w, &self.masks[..rows * spec.mask_width])?;
         write_f32s(w, &self.action[..rows * spec.action_width])?;
         for column in [&self.log_prob, &self.value, &self.reward, &self.next_value] {
             write_f32s(w, &column[..rows])?;
         }
         write_bools(w, &self.terminated[..rows])?;
-        write_bools(w, &self.truncated[..rows])
+        write_bools(w, &self.truncated[..rows])?;
+        write_bools(w, &self.valid[..rows])
     }
 
     /// Takes over what [`Rollout::write`] wrote for a rollout of the same spec. After an error it is as before.
@@ -203,7 +253,7 @@ impl Rollout {
         fresh.filled = count(self.steps)?;
         fresh.outcomes = count(if fresh.filled < self.steps { self.lanes - 1 } else { 0 })?;
         let (rows, spec) = (fresh.rows_in_use(), &self.spec);
-        read_obs(r, &mut fresh.obs, 0, rows, spec.obs_width)?;
+        read_obs(r, fresh.obs.range_mut(0..rows))?;
         read_bools(r, &mut fresh.masks[..rows * spec.mask_width])?;
         read_f32s(r, &mut fresh.action[..rows * spec.action_width])?;
         for column in [&mut fresh.log_prob, &mut fresh.value, &mut fresh.reward, &mut fresh.next_value] {
@@ -211,6 +261,7 @@ impl Rollout {
         }
         read_bools(r, &mut fresh.terminated[..rows])?;
         read_bools(r, &mut fresh.truncated[..rows])?;
+        read_bools(r, &mut fresh.valid[..rows])?;
         *self = fresh;
         Ok(())
     }
@@ -221,7 +272,7 @@ mod tests {
     use super::*;
 
     fn spec() -> RolloutSpec {
-        RolloutSpec { steps: 3, lanes: 2, obs_width: 2, obs_dtype: DType::F32, action_width: 1, mask_width: 2 }
+        RolloutSpec { steps: 3, lanes: 2, widths: ObsWidths { floats: 2, bytes: 0 }, action_width: 1, mask_width: 2 }
     }
 
     /// Lane 0 is truncated at step 1 (V(final) = 60), lane 1 terminates at step 0; bootstrap values 80 and 8.
@@ -231,7 +282,14 @@ mod tests {
             [([10.0, 1.0], [1.0, 1.0]), ([20.0, 2.0], [2.0, 1.0]), ([40.0, 4.0], [4.0, 1.0])].into_iter().enumerate()
         {
             let obs = [t as f32, 0.0, t as f32, 1.0];
-            rollout.begin_row(t, ObsRef::F32(&obs), &[true, false, true, true], &[0.0, 1.0], &[-0.5, -0.7], &values);
+            rollout.begin_row(
+                t,
+                ObsRef::of_floats(2, &obs),
+                &[true, false, true, true],
+                &[0.0, 1.0],
+                &[-0.5, -0.7],
+                &values,
+            );
             rollout.set_outcome(t, 1, rewards[1], t == 0, false);
             assert_eq!(rollout.filled, t);
             rollout.set_outcome(t, 0, rewards[0], false, t == 1);
@@ -275,14 +333,21 @@ mod tests {
         rollout.compute_gae(0.9, 0.8);
         back.compute_gae(0.9, 0.8);
         assert_eq!(back.advantage[..4], rollout.advantage[..4]);
-        assert_eq!(back.obs.rows(0, 4, 2), rollout.obs.rows(0, 4, 2));
+        assert_eq!(back.obs.range(0..4), rollout.obs.range(0..4));
     }
 
     #[test]
     fn a_row_half_way_survives_a_file() {
         let mut rollout = filled();
         rollout.clear();
-        rollout.begin_row(0, ObsRef::F32(&[1.0, 2.0, 3.0, 4.0]), &[true; 4], &[0.0, 1.0], &[-0.1, -0.2], &[5.0, 6.0]);
+        rollout.begin_row(
+            0,
+            ObsRef::of_floats(2, &[1.0, 2.0, 3.0, 4.0]),
+            &[true; 4],
+            &[0.0, 1.0],
+            &[-0.1, -0.2],
+            &[5.0, 6.0],
+        );
         rollout.set_outcome(0, 0, 7.0, false, false);
         let mut bytes = Vec::new();
         rollout.write(&mut bytes).unwrap();
@@ -301,6 +366,47 @@ mod tests {
     }
 
     #[test]
+    fn a_row_half_way_becomes_the_first_of_the_next_rollout() {
+        let mut rollout = Rollout::new(spec());
+        for t in 0..2 {
+            let obs = [t as f32, 5.0, t as f32, 6.0];
+            rollout.begin_row(t, ObsRef::of_floats(2, &obs), &[true; 4], &[3.0, 4.0], &[-0.1, -0.2], &[7.0, 8.0]);
+            rollout.set_outcome(t, 0, 1.0, false, false);
+            if t == 0 {
+                rollout.set_outcome(t, 1, 2.0, false, false);
+            }
+        }
+        rollout.start_over();
+        assert_eq!((rollout.filled, rollout.obs.row(1).floats), (0, &[1.0, 6.0][..]));
+        rollout.set_outcome(0, 1, 9.0, true, false);
+        assert_eq!((rollout.filled, &rollout.reward[..2], &rollout.value[..2]), (1, &[1.0, 9.0][..], &[7.0, 8.0][..]));
+    }
+
+    #[test]
+    fn what_was_not_done_is_left_out_and_reaches_no_other_row() {
+        // Lane 0: reward 1, then its environment begins an episode instead of a step, then reward 4.
+        let play = |left_out: bool| {
+            let mut rollout = Rollout::new(RolloutSpec { lanes: 1, mask_width: 0, ..spec() });
+            for (t, reward) in [1.0, if left_out { 0.0 } else { 99.0 }, 4.0].into_iter().enumerate() {
+                rollout.begin_row(t, ObsRef::of_floats(1, &[0.0; 2]), &[], &[0.0], &[0.0], &[10.0]);
+                match (t, left_out) {
+                    (1, true) => rollout.leave_out(1, 0),
+                    _ => rollout.set_outcome(t, 0, reward, false, false),
+                }
+            }
+            rollout.set_next_value(2, 0, 10.0);
+            rollout.compute_gae(0.5, 0.5);
+            rollout
+        };
+        let rollout = play(true);
+        assert_eq!(rollout.valid, [true, false, true]);
+        assert!(rollout.truncated[0] && !rollout.terminated[0], "cut off, and valued where it stood");
+        // 1 + 0.5 * 10 - 10 and 4 + 0.5 * 10 - 10.
+        assert_eq!((rollout.advantage[0], rollout.advantage[2]), (-4.0, -1.0));
+        assert_ne!(play(false).advantage[0], -4.0);
+    }
+
+    #[test]
     fn a_foreign_or_cut_file_changes_nothing() {
         let mut bytes = Vec::new();
         filled().write(&mut bytes).unwrap();
@@ -314,10 +420,17 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_kept_as_bytes() {
-        let mut rollout =
-            Rollout::new(RolloutSpec { steps: 1, lanes: 2, obs_dtype: DType::U8, mask_width: 0, ..spec() });
-        rollout.begin_row(0, ObsRef::U8(&[1, 2, 3, 255]), &[], &[0.0; 2], &[0.0; 2], &[0.0; 2]);
-        assert_eq!(rollout.obs, ObsBuf::U8(vec![1, 2, 3, 255]));
+    fn both_blocks_are_kept_and_survive_a_file() {
+        let widths = ObsWidths { floats: 1, bytes: 2 };
+        let spec = RolloutSpec { steps: 1, widths, mask_width: 0, ..spec() };
+        let mut rollout = Rollout::new(spec.clone());
+        let obs = ObsRef { rows: 2, floats: &[0.5, -0.5], bytes: &[1, 2, 3, 255] };
+        rollout.begin_row(0, obs, &[], &[0.0; 2], &[0.0; 2], &[0.0; 2]);
+        (0..2).for_each(|lane| rollout.set_outcome(0, lane, 1.0, false, false));
+        let mut bytes = Vec::new();
+        rollout.write(&mut bytes).unwrap();
+        let mut back = Rollout::new(spec);
+        back.read(&mut bytes.as_slice()).unwrap();
+        assert_eq!((rollout.obs.as_ref(), back.obs.as_ref()), (obs, obs));
     }
 }
