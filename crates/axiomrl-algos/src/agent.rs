@@ -26,7 +26,7 @@ impl Progress {
 
 /// A number that stopped being one. The run stops here; the last good checkpoint stays.
 #[derive(Debug, thiserror::Error)]
-#[error("{what} became {value} at update {update}; the last good checkpoint is kept. {}", remedy())]
+#[error("{what} became {value} at update {update}. {}", remedy())]
 pub struct Diverged {
     pub what: String,
     pub value: f32,
@@ -129,6 +129,12 @@ pub trait Agent: Send {
 
     /// Saves or loads everything except the store: one function for both directions, so they cannot drift apart.
     fn exchange(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError>;
+
+    /// After loading state and store: whether they belong to a run of `steps` steps in whose current round `round`
+    /// environments have stepped (0 between rounds). What contradicts itself would otherwise be found out by a panic.
+    fn check_place(&self, _steps: u64, _round: usize) -> Result<(), StateError> {
+        Ok(())
+    }
 
     fn write_store(&self, to: &mut dyn io::Write) -> io::Result<()>;
     fn read_store(&mut self, from: &mut dyn io::Read) -> io::Result<()>;

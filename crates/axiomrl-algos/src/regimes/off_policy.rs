@@ -62,6 +62,12 @@ pub trait ReplayLearner: Send {
     fn exchange(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError>;
 }
 
+/// Only the updates of the round under way may be missing: a gap as long as a run would take as long to fill.
+pub(super) fn check_trained(until: u64, steps: u64, round: usize) -> Result<(), StateError> {
+    let fits = until <= steps && steps - until <= round as u64;
+    if fits { Ok(()) } else { Err(StateError::other_moment("trained_until")) }
+}
+
 pub struct OffPolicy<L> {
     learner: L,
     settings: ReplaySettings,
@@ -234,6 +240,14 @@ impl<L: ReplayLearner> Agent for OffPolicy<L> {
         io.value("updates", &mut self.updates)?;
         io.value("begun", &mut self.begun)?;
         io.metrics(&mut self.metrics, self.learner.metric_names())
+    }
+
+    fn check_place(&self, steps: u64, round: usize) -> Result<(), StateError> {
+        let begun = steps > 0;
+        if self.begun != begun || self.store.has_begun() != begun {
+            return Err(StateError::other_moment("the replay store"));
+        }
+        check_trained(self.trained_until, steps, round)
     }
 
     fn write_store(&self, to: &mut dyn io::Write) -> io::Result<()> {

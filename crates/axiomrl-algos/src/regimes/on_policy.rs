@@ -51,6 +51,13 @@ pub trait RolloutLearner: Send {
     fn exchange(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError>;
 }
 
+/// Whether a rollout is learned from now: when it is full, and a shorter one at the run's end. Where the end cuts a row
+/// short, the rollout stays open: the environments that have stepped are already past the place that the others' values
+/// would be taken from, and a run that is made longer goes on with the row.
+pub(super) fn ready_to_learn(rollout: &Rollout, progress: Progress) -> bool {
+    rollout.is_full() || (progress.is_over() && rollout.filled > 0 && rollout.outcomes() == 0)
+}
+
 pub struct OnPolicy<L> {
     learner: L,
     rollout: Rollout,
@@ -139,9 +146,7 @@ impl<L: RolloutLearner> Agent for OnPolicy<L> {
     }
 
     fn learn(&mut self, state: &VecState, progress: Progress) -> Result<(), Diverged> {
-        // At the run's end a shorter rollout is learned from as well. A row that the end cut short is not: there is no
-        // telling what its other environments would have done.
-        if self.rollout.filled == 0 || !(self.rollout.is_full() || progress.is_over()) {
+        if !ready_to_learn(&self.rollout, progress) {
             return Ok(());
         }
         self.bootstrap(state);
@@ -188,6 +193,11 @@ impl<L: RolloutLearner> Agent for OnPolicy<L> {
         io.rng("rng.learn", &mut self.learn_rng)?;
         io.value("updates", &mut self.updates)?;
         io.metrics(&mut self.metrics, self.learner.metric_names())
+    }
+
+    fn check_place(&self, _steps: u64, round: usize) -> Result<(), StateError> {
+        let fits = self.rollout.outcomes() == round && !self.rollout.is_full();
+        if fits { Ok(()) } else { Err(StateError::other_moment("the rollout")) }
     }
 
     fn write_store(&self, to: &mut dyn io::Write) -> io::Result<()> {

@@ -1,6 +1,7 @@
 //! Learning from what the current policy has just done, when it remembers.
 
 use super::hidden::{Hidden, prepare};
+use super::on_policy::ready_to_learn;
 use crate::agent::{Agent, Diverged, PolicyMemory, Progress, Setup};
 use crate::state::{StateError, StateIo};
 use axiomrl_core::{Metrics, Rollout, RolloutSpec};
@@ -179,8 +180,7 @@ impl<L: RecurrentLearner> Agent for RecurrentRollout<L> {
     }
 
     fn learn(&mut self, state: &VecState, progress: Progress) -> Result<(), Diverged> {
-        // As for policies without a memory: a shorter rollout at the run's end counts, a row cut short does not.
-        if self.rollout.filled == 0 || !(self.rollout.is_full() || progress.is_over()) {
+        if !ready_to_learn(&self.rollout, progress) {
             return Ok(());
         }
         self.bootstrap(state);
@@ -234,6 +234,12 @@ impl<L: RecurrentLearner> Agent for RecurrentRollout<L> {
         io.value("updates", &mut self.updates)?;
         self.hidden.exchange(io)?;
         io.metrics(&mut self.metrics, self.learner.metric_names())
+    }
+
+    fn check_place(&self, _steps: u64, round: usize) -> Result<(), StateError> {
+        let begun = self.rollout.filled + usize::from(round > 0);
+        let fits = self.rollout.outcomes() == round && self.begun == begun && !self.rollout.is_full();
+        if fits { Ok(()) } else { Err(StateError::other_moment("the rollout")) }
     }
 
     /// The rollout, then where its sequences begin and with what memory.

@@ -2,6 +2,7 @@
 
 use super::ReplaySettings;
 use super::hidden::Hidden;
+use super::off_policy::check_trained;
 use crate::agent::{Agent, Diverged, PolicyMemory, Progress, Setup};
 use crate::parts::actions::random_actions;
 use crate::state::{StateError, StateIo};
@@ -233,6 +234,14 @@ impl<L: SequenceLearner> Agent for Sequence<L> {
         io.value("updates", &mut self.updates)?;
         self.hidden.exchange(io)?;
         io.metrics(&mut self.metrics, self.learner.metric_names())
+    }
+
+    fn check_place(&self, steps: u64, round: usize) -> Result<(), StateError> {
+        let open = |lane: usize| round > 0 && lane >= round;
+        if (0..self.store.spec().lanes).any(|lane| self.store.is_open(lane) != open(lane)) {
+            return Err(StateError::other_moment("the replay store"));
+        }
+        check_trained(self.trained_until, steps, round)
     }
 
     fn write_store(&self, to: &mut dyn io::Write) -> io::Result<()> {

@@ -44,6 +44,18 @@ impl Normalizer {
         }
     }
 
+    /// Refuses one that is of another environment or other settings than `needed`, or that nothing could be scaled with.
+    pub fn check_like(&self, needed: &Normalizer) -> Result<(), EnvError> {
+        let width = |stats: &Option<RunningStats>| stats.as_ref().map_or(0, RunningStats::width);
+        snapshot::check_len("Normalized", "observation statistics", width(&self.obs), width(&needed.obs))?;
+        snapshot::check_len("Normalized", "return statistics", width(&self.ret), width(&needed.ret))?;
+        if self.clip_obs >= 0.0 && self.clip_reward >= 0.0 && self.gamma.is_finite() {
+            return Ok(());
+        }
+        let problem = "it clips at, or discounts by, a number that makes no sense".to_owned();
+        Err(EnvError::BadSnapshot { env: "Normalized".into(), problem })
+    }
+
     fn scaled_reward(&self, reward: f32) -> f32 {
         let Some(stats) = &self.ret else { return reward };
         let scaled = f64::from(reward) / (stats.variance(0) + EPSILON).sqrt();
@@ -193,7 +205,7 @@ impl VecEnv for Normalized {
         let saved: Saved = snapshot::parse("Normalized", snapshot)?;
         saved.state.check_like("Normalized", &self.state)?;
         snapshot::check_len("Normalized", "returns", saved.returns.len(), self.returns.len())?;
-        check_widths(&saved.normalizer, &self.normalizer)?;
+        saved.normalizer.check_like(&self.normalizer)?;
         self.inner.restore(&saved.inner)?;
         self.normalizer = saved.normalizer;
         self.state = saved.state;
@@ -214,17 +226,11 @@ impl VecEnv for Normalized {
     /// When the statistics are of another width: they belong to another environment, and using them would hide that.
     fn set_normalizer(&mut self, normalizer: Normalizer) {
         assert!(
-            check_widths(&normalizer, &self.normalizer).is_ok(),
+            normalizer.check_like(&self.normalizer).is_ok(),
             "a normaliser can only be replaced by one of the same environment and settings"
         );
         self.normalizer = normalizer;
     }
-}
-
-fn check_widths(found: &Normalizer, needed: &Normalizer) -> Result<(), EnvError> {
-    let width = |stats: &Option<RunningStats>| stats.as_ref().map_or(0, RunningStats::width);
-    snapshot::check_len("Normalized", "observation statistics", width(&found.obs), width(&needed.obs))?;
-    snapshot::check_len("Normalized", "return statistics", width(&found.ret), width(&needed.ret))
 }
 
 /// The space of scaled observations, for spaces that have a scale.
