@@ -75,6 +75,14 @@ pub trait StoreIo {
     fn streamed(&mut self, name: &str, store: &mut dyn Streamed) -> io::Result<()>;
 }
 
+impl StateError {
+    /// Parts of a checkpoint that cannot be of the same moment.
+    pub fn other_moment(name: &str) -> Self {
+        let problem = "it is of another moment of the run than the rest of the checkpoint".to_owned();
+        Self::Misfit { name: name.to_owned(), problem }
+    }
+}
+
 /// One side of an exchange: the same calls, in the same order, save or load.
 pub struct StateIo<'a> {
     way: Way<'a>,

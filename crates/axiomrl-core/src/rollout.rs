@@ -76,6 +76,11 @@ impl Rollout {
         self.filled == self.steps
     }
 
+    /// Environments whose outcome of the step under way is known; 0 between steps.
+    pub fn outcomes(&self) -> usize {
+        self.outcomes
+    }
+
     /// What the policy saw and did at step `t`, one row per environment.
     ///
     /// The values are also the `next_value` of the step before, wherever that did not end an episode. So the caller

@@ -153,6 +153,11 @@ impl SequenceStore {
         &self.spec
     }
 
+    /// Whether `lane` has been shown something that it has not answered yet.
+    pub fn is_open(&self, lane: usize) -> bool {
+        self.lanes[lane].open
+    }
+
     /// Chunks that can be sampled.
     pub fn ready(&self) -> usize {
         usize::try_from(self.completed).unwrap_or(usize::MAX).min(self.slots)
