@@ -162,6 +162,17 @@ pub trait Agent: Send {
         false
     }
 
+    /// What a run of `total` environment steps consists of.
+    fn phases(&self, total: u64) -> Phases {
+        Phases { updates: 0, steps: total }
+    }
+
+    /// After loading: whether the state belongs to a run of `env_steps` steps in whose current round `round` environments
+    /// have stepped (0 between rounds). What contradicts itself would otherwise be found out by a panic.
+    fn check_place(&self, _env_steps: u64, _round: usize) -> Result<(), StateError> {
+        Ok(())
+    }
+
     /// Saves or loads everything, policy and stores included: one function for both directions, so they cannot drift apart.
     fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError>;
 }

@@ -1,6 +1,7 @@
 //! The table of algorithms. Listing, schema, documentation, construction and the registry-wide tests follow from it.
 
-use crate::agent::{Agent, Setup};
+use crate::agent::Setup;
+use crate::regimes::Learner;
 use crate::config::{ConfigError, RunConfig, read_run};
 use crate::parts::checks::BuildError;
 use crate::{actor_critic, goal, policy_gradient, q_learning};
@@ -45,7 +46,7 @@ impl ActionKind {
 /// An algorithm's settings and how to make an agent of them.
 pub trait Algorithm: 'static {
     type Config: DeserializeOwned + Serialize + Default + Validate<Context = ()> + JsonSchema;
-    fn build(config: Self::Config, setup: &Setup) -> Result<Box<dyn Agent>, BuildError>;
+    fn build(config: Self::Config, setup: &Setup) -> Result<Learner, BuildError>;
 }
 
 /// One row of the table.
@@ -59,7 +60,7 @@ pub struct AlgoEntry {
     read: Box<dyn Fn(&str, &str, &[String]) -> Result<RunConfig, ConfigError> + Send + Sync>,
     defaults: Box<dyn Fn() -> Value + Send + Sync>,
     schema: fn() -> Value,
-    build: fn(&Value, &Setup) -> Result<Box<dyn Agent>, BuildError>,
+    build: fn(&Value, &Setup) -> Result<Learner, BuildError>,
 }
 
 const DISCRETE: &[ActionKind] = &[ActionKind::Discrete];
@@ -193,7 +194,7 @@ impl AlgoEntry {
         (self.schema)()
     }
 
-    pub fn build(&self, settings: &Value, setup: &Setup) -> Result<Box<dyn Agent>, BuildError> {
+    pub fn build(&self, settings: &Value, setup: &Setup) -> Result<Learner, BuildError> {
         (self.build)(settings, setup)
     }
 

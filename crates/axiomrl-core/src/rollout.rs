@@ -167,25 +167,6 @@ impl Rollout {
         self.filled
     }
 
-    /// Forgets the filled steps; the memory stays. A row that is half way goes on as the first of the next rollout.
-    pub fn start_over(&mut self) {
-        if self.outcomes > 0 {
-            let (from, lanes, spec) = (self.filled * self.lanes, self.lanes, &self.spec);
-            let rows = |width: usize| from * width..(from + lanes) * width;
-            self.obs.floats.copy_within(rows(spec.widths.floats), 0);
-            self.obs.bytes.copy_within(rows(spec.widths.bytes), 0);
-            self.masks.copy_within(rows(spec.mask_width), 0);
-            self.action.copy_within(rows(spec.action_width), 0);
-            for column in [&mut self.log_prob, &mut self.value, &mut self.reward, &mut self.next_value] {
-                column.copy_within(rows(1), 0);
-            }
-            for column in [&mut self.terminated, &mut self.truncated, &mut self.valid] {
-                column.copy_within(rows(1), 0);
-            }
-        }
-        self.filled = 0;
-    }
-
     /// Forgets everything; the memory stays.
     pub fn clear(&mut self) {
         self.filled = 0;
@@ -368,23 +349,6 @@ mod tests {
             bytes
         });
         assert_eq!(files[0], files[1]);
-    }
-
-    #[test]
-    fn a_row_half_way_becomes_the_first_of_the_next_rollout() {
-        let mut rollout = Rollout::new(spec());
-        for t in 0..2 {
-            let obs = [t as f32, 5.0, t as f32, 6.0];
-            rollout.begin_row(t, ObsRef::of_floats(2, &obs), &[true; 4], &[3.0, 4.0], &[-0.1, -0.2], &[7.0, 8.0]);
-            rollout.set_outcome(t, 0, 1.0, false, false);
-            if t == 0 {
-                rollout.set_outcome(t, 1, 2.0, false, false);
-            }
-        }
-        rollout.start_over();
-        assert_eq!((rollout.filled, rollout.obs.row(1).floats), (0, &[1.0, 6.0][..]));
-        rollout.set_outcome(0, 1, 9.0, true, false);
-        assert_eq!((rollout.filled, &rollout.reward[..2], &rollout.value[..2]), (1, &[1.0, 9.0][..], &[7.0, 8.0][..]));
     }
 
     #[test]

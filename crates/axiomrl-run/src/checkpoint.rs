@@ -1,56 +1,76 @@
 //! Checkpoints: a folder with a manifest and the tensors, written whole or not at all.
 //!
 //! `manifest.json` names every other file with its size and SHA-256, and `manifest.sha256` (in the format of
-//! `sha256sum`) covers the manifest itself. [`load`] checks all of them before it hands anything out. A foreign file
+//! `sha256sum`) covers the manifest itself. Loading checks all of them before it hands anything out. A foreign file
 //! is never executed or unpickled: there is only JSON, safetensors and compressed plain data.
+//!
+//! What a policy needs to act (`policy.safetensors`, and in the manifest its spaces and statistics) stands apart from what
+//! only further training needs: a checkpoint of the best policy has nothing else, and loads without the environment.
 
 mod digest;
 mod error;
+mod legacy;
 mod locate;
 mod plain;
 #[cfg(test)]
 pub(crate) mod sealed;
+mod stores;
 mod swap;
 mod tensors;
 #[cfg(test)]
 mod tests;
+mod writer;
 
 pub use error::CheckpointError;
 pub use locate::{find, list};
+pub use stores::StoreReader;
 pub(crate) use swap::discard;
 pub use swap::sweep;
+pub use writer::CheckpointWriter;
 
-use crate::files::sync_dir;
-use axiomrl_core::Snapshot;
-use digest::{DigestWriter, FileDigest};
+use axiomrl_algos::{Section, Snapshot};
+use axiomrl_envs::Spaces;
+use digest::FileDigest;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// The newest layout this version writes and reads.
-pub const SCHEMA_VERSION: u64 = 1;
+pub const SCHEMA_VERSION: u64 = 2;
 
 const KIND: &str = "axiomrl-checkpoint";
 const MANIFEST: &str = "manifest.json";
 const MANIFEST_DIGEST: &str = "manifest.sha256";
-const MODEL: &str = "model.safetensors";
-const OPTIMIZER: &str = "optimizer.safetensors";
-const STORE: &str = "store.bin.zst";
+const POLICY: &str = "policy.safetensors";
+const TRAINING: &str = "training.safetensors";
+const ENVIRONMENTS: &str = "environments.bin";
 
-/// A checkpoint whose every file has been verified.
+/// What a policy needs to act, verified.
+#[derive(Debug)]
+pub struct SavedPolicy {
+    /// The resolved configuration of the run.
+    pub config: Value,
+    /// What the policy was made for; `None` in files of 0.1.0, which ask the environment.
+    pub spaces: Option<Spaces>,
+    /// Its `training` part is empty.
+    pub snapshot: Snapshot,
+    pub counters: Value,
+}
+
+/// A checkpoint to go on from, whose every file has been verified.
 #[derive(Debug)]
 pub struct Checkpoint {
-    /// The resolved configuration of the run.
+    pub dir: PathBuf,
     pub config: Value,
     /// Steps, episodes and the like.
     pub counters: Value,
     /// Networks, optimisers and the state of everything small.
     pub snapshot: Snapshot,
-    /// Where the compressed replay store is, if the checkpoint has one: see [`open_store`].
-    pub store: Option<PathBuf>,
+    /// The state of the environments, where they can be saved.
+    pub environments: Option<Vec<u8>>,
+    files: BTreeMap<String, FileDigest>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -60,138 +80,85 @@ struct Manifest {
     axiomrl_version: String,
     config: Value,
     counters: Value,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    spaces: Option<Spaces>,
+    /// Small values of the policy, such as its input statistics.
+    #[serde(default)]
+    policy: BTreeMap<String, Value>,
+    /// Small values that only further training needs.
+    #[serde(default)]
     state: BTreeMap<String, Value>,
     files: BTreeMap<String, FileDigest>,
 }
 
-/// Writes the replay store into the writer it is given.
-pub type StoreWriter<'a> = &'a mut dyn FnMut(&mut dyn Write) -> io::Result<()>;
-
-/// Writes a checkpoint to `dir` (say `run/checkpoints/last`). Whatever goes wrong, the one that was there stays usable.
-pub fn save(
-    dir: &Path,
-    config: &Value,
-    counters: &Value,
-    snapshot: &Snapshot,
-    store: Option<StoreWriter<'_>>,
-) -> Result<(), CheckpointError> {
-    refuse_foreign(dir)?;
-    let parent = crate::files::parent_of(dir);
-    fs::create_dir_all(parent).map_err(CheckpointError::io(parent))?;
-    swap::remove_leftovers(dir)?;
-    let temporary = swap::temporary(dir);
-    let outcome =
-        write_files(&temporary, config, counters, snapshot, store).and_then(|()| swap::put_in_place(&temporary, dir));
-    if outcome.is_err() {
-        // Gives a full disk its space back. A failure here hides nothing: the error to report is the first one.
-        let _ = fs::remove_dir_all(&temporary);
+/// Reads what a policy needs to act, and verifies no more than that.
+pub fn load_policy(dir: &Path) -> Result<SavedPolicy, CheckpointError> {
+    let dir = swap::recover(dir).ok_or_else(|| locate::nothing_at(dir))?;
+    let manifest = read_manifest(&dir)?;
+    if manifest.schema_version < SCHEMA_VERSION {
+        return legacy::policy(&dir, manifest);
     }
-    outcome
+    let tensors = read_tensors(&dir, &manifest.files, POLICY)?;
+    let policy = Section { tensors, values: manifest.policy };
+    let snapshot = Snapshot { policy, ..Snapshot::default() };
+    Ok(SavedPolicy { config: manifest.config, spaces: manifest.spaces, snapshot, counters: manifest.counters })
 }
 
-/// Reads a checkpoint. Schema, size and SHA-256 of every file are verified before anything is used.
+/// Reads a checkpoint to go on from. Schema, size and SHA-256 of every file are verified before anything is used.
 pub fn load(dir: &Path) -> Result<Checkpoint, CheckpointError> {
     let dir = swap::recover(dir).ok_or_else(|| locate::nothing_at(dir))?;
     let manifest = read_manifest(&dir)?;
-    for required in [MODEL, OPTIMIZER] {
-        if !manifest.files.contains_key(required) {
-            return Err(CheckpointError::damaged(&dir, MANIFEST, format!("it does not list {required}")));
-        }
+    if manifest.schema_version < SCHEMA_VERSION {
+        return Err(CheckpointError::OlderSchema { path: dir, found: manifest.schema_version });
     }
-    let (mut model, mut optimizer, mut store) = (Vec::new(), Vec::new(), None);
+    if !manifest.files.contains_key(TRAINING) {
+        return Err(CheckpointError::NoStore { path: dir });
+    }
+    let mut environments = None;
     for (name, expected) in &manifest.files {
-        if ![MODEL, OPTIMIZER, STORE].contains(&name.as_str()) {
-            return Err(CheckpointError::damaged(&dir, MANIFEST, format!("it lists an unknown file {name}")));
+        if !is_file_name(name) {
+            return Err(CheckpointError::damaged(&dir, MANIFEST, format!("it lists a file with the name {name:?}")));
         }
         plain::check_size(&dir, name, expected.bytes)?;
         let found = match name.as_str() {
-            // The bytes that are verified are the bytes that are used: these files are read once.
-            MODEL => plain::read(&dir, name, expected.bytes, &mut model)?,
-            OPTIMIZER => plain::read(&dir, name, expected.bytes, &mut optimizer)?,
-            _ => {
-                let path = dir.join(name);
-                let found = digest::of_file(&path).map_err(|error| missing_or_read(&dir, name, error))?;
-                store = Some(path);
-                found
-            }
+            // Read once, below: the bytes that are verified are the bytes that are used.
+            POLICY | TRAINING => continue,
+            ENVIRONMENTS => plain::read(&dir, name, expected.bytes, environments.insert(Vec::new()))?,
+            _ => digest::of_file(&dir.join(name)).map_err(|error| missing_or_read(&dir, name, error))?,
         };
         if let Some(reason) = digest::difference(expected, &found) {
             return Err(CheckpointError::damaged(&dir, name, reason));
         }
     }
-    let model = tensors::decode(&model).map_err(|reason| CheckpointError::damaged(&dir, MODEL, reason))?;
-    let optimizer = tensors::decode(&optimizer).map_err(|reason| CheckpointError::damaged(&dir, OPTIMIZER, reason))?;
-    let snapshot = Snapshot { model, optimizer, state: manifest.state };
-    Ok(Checkpoint { config: manifest.config, counters: manifest.counters, snapshot, store })
-}
-
-/// Opens the replay store for reading, decompressed; `None` when the checkpoint has none.
-pub fn open_store(checkpoint: &Checkpoint) -> Result<Option<Box<dyn Read>>, CheckpointError> {
-    let Some(path) = &checkpoint.store else { return Ok(None) };
-    let open = || -> io::Result<Box<dyn Read>> {
-        // The decoder emits large blocks; callers read a few bytes at a time.
-        Ok(Box::new(BufReader::with_capacity(1 << 16, zstd::Decoder::new(File::open(path)?)?)))
+    let snapshot = Snapshot {
+        policy: Section { tensors: read_tensors(&dir, &manifest.files, POLICY)?, values: manifest.policy },
+        training: Section { tensors: read_tensors(&dir, &manifest.files, TRAINING)?, values: manifest.state },
     };
-    open().map(Some).map_err(CheckpointError::reading(path))
+    let Manifest { config, counters, files, .. } = manifest;
+    Ok(Checkpoint { dir, config, counters, snapshot, environments, files })
 }
 
-fn write_files(
+/// Plain names only: a manifest must not lead anywhere else.
+fn is_file_name(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    !name.is_empty() && name.len() < 200 && !name.starts_with('.') && name.chars().all(plain)
+}
+
+/// A file of tensors, verified.
+fn read_tensors(
     dir: &Path,
-    config: &Value,
-    counters: &Value,
-    snapshot: &Snapshot,
-    store: Option<StoreWriter<'_>>,
-) -> Result<(), CheckpointError> {
-    fs::create_dir(dir).map_err(CheckpointError::io(dir))?;
-    let mut files = BTreeMap::new();
-    for (name, tensors) in [(MODEL, &snapshot.model), (OPTIMIZER, &snapshot.optimizer)] {
-        let bytes = tensors::encode(tensors)?;
-        files.insert(name.to_owned(), write_file(&dir.join(name), &bytes)?);
+    files: &BTreeMap<String, FileDigest>,
+    name: &str,
+) -> Result<BTreeMap<String, axiomrl_algos::TensorData>, CheckpointError> {
+    let missing = || CheckpointError::damaged(dir, MANIFEST, format!("it does not list {name}"));
+    let expected = files.get(name).ok_or_else(missing)?;
+    plain::check_size(dir, name, expected.bytes)?;
+    let mut bytes = Vec::new();
+    let found = plain::read(dir, name, expected.bytes, &mut bytes)?;
+    if let Some(reason) = digest::difference(expected, &found) {
+        return Err(CheckpointError::damaged(dir, name, reason));
     }
-    if let Some(write) = store {
-        let path = dir.join(STORE);
-        files.insert(STORE.to_owned(), write_store(&path, write).map_err(CheckpointError::io(&path))?);
-    }
-    let manifest = Manifest {
-        schema_version: SCHEMA_VERSION,
-        kind: KIND.to_owned(),
-        axiomrl_version: env!("CARGO_PKG_VERSION").to_owned(),
-        config: config.clone(),
-        counters: counters.clone(),
-        state: snapshot.state.clone(),
-        files,
-    };
-    let path = dir.join(MANIFEST);
-    let bytes = serde_json::to_vec_pretty(&manifest).map_err(|error| CheckpointError::io(&path)(error.into()))?;
-    if bytes.len() as u64 > plain::LARGEST_MANIFEST {
-        let words = "the state of the environments takes more than a gigabyte; use fewer of them";
-        return Err(CheckpointError::io(&path)(io::Error::new(io::ErrorKind::FileTooLarge, words)));
-    }
-    let digest = write_file(&path, &bytes)?;
-    write_file(&dir.join(MANIFEST_DIGEST), format!("{}  {MANIFEST}\n", digest.sha256).as_bytes())?;
-    sync_dir(dir).map_err(CheckpointError::io(dir))
-}
-
-fn write_file(path: &Path, bytes: &[u8]) -> Result<FileDigest, CheckpointError> {
-    let write = || {
-        let mut file = File::create(path)?;
-        file.write_all(bytes)?;
-        file.sync_all()
-    };
-    write().map_err(CheckpointError::io(path))?;
-    Ok(digest::of_bytes(bytes))
-}
-
-fn write_store(path: &Path, write: StoreWriter<'_>) -> io::Result<FileDigest> {
-    let mut encoder = zstd::Encoder::new(DigestWriter::new(File::create(path)?), 1)?;
-    encoder.include_checksum(true)?;
-    // Stores write number by number; the encoder wants more at once.
-    let mut buffered = BufWriter::with_capacity(1 << 16, encoder);
-    write(&mut buffered)?;
-    let encoder = buffered.into_inner().map_err(|error| error.into_error())?;
-    let (file, digest) = encoder.finish()?.finish();
-    file.sync_all()?;
-    Ok(digest)
+    tensors::decode(&bytes).map_err(|reason| CheckpointError::damaged(dir, name, reason))
 }
 
 fn read_manifest(dir: &Path) -> Result<Manifest, CheckpointError> {
@@ -229,14 +196,4 @@ fn missing_or_read(dir: &Path, name: &str, error: io::Error) -> CheckpointError 
         io::ErrorKind::NotFound => CheckpointError::missing(dir, name),
         _ => CheckpointError::reading(&dir.join(name))(error),
     }
-}
-
-/// Saving replaces a folder, and must not replace one that holds something else.
-fn refuse_foreign(dir: &Path) -> Result<(), CheckpointError> {
-    let is_empty = || fs::read_dir(dir).map(|mut entries| entries.next().is_none()).unwrap_or(false);
-    if dir.exists() && !dir.join(MANIFEST).is_file() && !is_empty() {
-        let found = format!("it holds {}, which saving would replace", locate::describe(dir));
-        return Err(CheckpointError::NotACheckpoint { path: dir.to_path_buf(), found });
-    }
-    Ok(())
 }

@@ -1,8 +1,9 @@
 //! The one way to measure a policy, used while training, by `axiomrl eval` and from Python.
 
-use axiomrl_algos::{Agent, PolicyMemory, RunConfig};
-use axiomrl_envs::{EnvError, Normalizer, VecEnv, VecOptions, make_vec, rng::stream};
+use axiomrl_algos::{ActInput, LearnError, Memory, Mode, Policy};
+use axiomrl_envs::{EnvError, EnvSource, Purpose, Seeding, Stepping, VecEnv, rng::stream};
 use serde::Serialize;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Where the start states of evaluations come from unless told otherwise. One seed for all runs: with 20 episodes the
@@ -21,12 +22,25 @@ pub struct EvalOptions {
     pub deterministic: bool,
 }
 
+/// Why a policy could not be measured.
+#[derive(Debug, thiserror::Error)]
+pub enum EvalError {
+    #[error(transparent)]
+    Env(#[from] EnvError),
+    #[error(transparent)]
+    Learn(#[from] LearnError),
+    #[error("the policy was made for other spaces than the environment has: {0}")]
+    OtherSpaces(String),
+    #[error("there are no environments to evaluate in; set `eval_episodes` to 1 and `eval_interval` to 0 in a run without")]
+    NoEnvironments,
+}
+
 /// Returns and lengths of whole episodes, with raw rewards.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Evaluation {
     pub returns: Vec<f64>,
     pub lengths: Vec<u64>,
-    /// Where there are goals: whether each episode ended by reaching its own.
+    /// Where the environment says so: whether each episode did what it was for, such as reaching its goal.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reached: Vec<bool>,
 }
@@ -42,7 +56,7 @@ impl Evaluation {
         (self.returns.iter().map(|r| (r - m).powi(2)).sum::<f64>() / self.returns.len().max(1) as f64).sqrt()
     }
 
-    /// The part of the episodes that reached their goal, where there are goals.
+    /// The part of the episodes that did what they were for, where that is known.
     pub fn success_rate(&self) -> Option<f64> {
         let reached = self.reached.iter().filter(|&&reached| reached).count();
         (!self.reached.is_empty()).then(|| reached as f64 / self.reached.len() as f64)
@@ -57,98 +71,140 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-/// The environments an agent is measured in: built as for training, with the statistics it was trained with, frozen.
-pub fn evaluation_env(
-    config: &RunConfig,
-    num_envs: usize,
-    seed: u64,
-    stream: &str,
-    normalizer: Option<&Normalizer>,
-) -> Result<Box<dyn VecEnv>, EnvError> {
-    let options = VecOptions {
-        num_envs,
-        seed,
-        stream,
-        action_repeat: config.action_repeat,
-        frame_stack: config.frame_stack,
-        normalize_observation: config.normalize_observation,
-        // Only raw rewards are reported, so there is nothing to normalise.
-        normalize_reward: false,
-        gamma: 1.0,
-    };
-    let mut env = make_vec(&config.env_id, &config.env_kwargs, &options)?;
-    if let Some(statistics) = normalizer {
-        env.set_normalizer(Normalizer { frozen: true, ret: None, ..statistics.clone() });
+/// Environments to measure policies in: made once, with the first evaluation, and seeded anew for each.
+pub struct Evaluator {
+    source: Arc<dyn EnvSource>,
+    env: Option<Box<dyn VecEnv>>,
+}
+
+impl Evaluator {
+    pub fn new(source: Arc<dyn EnvSource>) -> Self {
+        Self { source, env: None }
     }
-    Ok(env)
-}
 
-/// Plays `options.episodes` whole episodes.
-pub fn evaluate(
-    agent: &mut dyn Agent,
-    config: &RunConfig,
-    normalizer: Option<&Normalizer>,
-    options: &EvalOptions,
-) -> Result<Evaluation, EnvError> {
-    let never = AtomicBool::new(false);
-    Ok(evaluate_unless(&never, agent, config, normalizer, options)?.unwrap_or_default())
-}
+    /// Plays `options.episodes` whole episodes.
+    pub fn evaluate(&mut self, policy: &mut dyn Policy, options: &EvalOptions) -> Result<Evaluation, EvalError> {
+        let never = AtomicBool::new(false);
+        Ok(self.evaluate_unless(&never, policy, options)?.unwrap_or_default())
+    }
 
-/// As [`evaluate`], but gives up, with nothing, soon after `stop` is raised. The agent is as before in any case.
-pub fn evaluate_unless(
-    stop: &AtomicBool,
-    agent: &mut dyn Agent,
-    config: &RunConfig,
-    normalizer: Option<&Normalizer>,
-    options: &EvalOptions,
-) -> Result<Option<Evaluation>, EnvError> {
-    let mut result = Evaluation::default();
-    let mut group = 0;
-    while result.returns.len() < options.episodes {
-        let count = (options.episodes - result.returns.len()).min(TOGETHER);
-        let name = format!("eval/{group}");
-        let mut env = evaluation_env(config, count, options.seed, &name, normalizer)?;
-        if !play_once(stop, agent, env.as_mut(), options, &name, &mut result) {
-            return Ok(None);
+    /// As [`Evaluator::evaluate`], but gives up, with nothing, soon after `stop` is raised. The policy is as before in any
+    /// case.
+    pub fn evaluate_unless(
+        &mut self,
+        stop: &AtomicBool,
+        policy: &mut dyn Policy,
+        options: &EvalOptions,
+    ) -> Result<Option<Evaluation>, EvalError> {
+        let lanes = self.source.lanes(Purpose::Evaluation, options.episodes.min(TOGETHER));
+        if lanes == 0 {
+            return Err(EvalError::NoEnvironments);
         }
-        group += 1;
+        if self.env.as_ref().is_none_or(|env| env.num_envs() != lanes) {
+            let seeding = Seeding::new(options.seed, "eval/0");
+            self.env = Some(self.source.make(lanes, &seeding, Purpose::Evaluation)?);
+        }
+        let Some(env) = &mut self.env else { return Err(EvalError::NoEnvironments) };
+        check_spaces(policy, env.as_ref())?;
+        let mut result = Evaluation::default();
+        let mut group = 0;
+        while result.returns.len() < options.episodes {
+            let count = (options.episodes - result.returns.len()).min(lanes);
+            let name = format!("eval/{group}");
+            if !play_group(stop, policy, env.as_mut(), count, options, &name, &mut result)? {
+                return Ok(None);
+            }
+            group += 1;
+        }
+        Ok(Some(result))
     }
-    Ok(Some(result))
 }
 
-/// One episode of each environment; those that are done wait for the others. False when it was stopped.
-fn play_once(
+/// Refuses environments that a policy was not made for.
+pub fn check_spaces(policy: &dyn Policy, env: &dyn VecEnv) -> Result<(), EvalError> {
+    let (made_for, found) = (policy.spaces(), env.spaces());
+    let parts = |spaces: &axiomrl_envs::Spaces| -> Vec<String> {
+        let obs = spaces.obs();
+        obs.parts.iter().map(|part| format!("`{}` {:?} {:?}", part.name, part.shape, part.kind)).collect()
+    };
+    if parts(made_for) != parts(found) {
+        let words = format!(
+            "it observes {}, the environment shows {}; use the environment and `frame_stack` that it was trained with",
+            parts(made_for).join(", "),
+            parts(found).join(", ")
+        );
+        return Err(EvalError::OtherSpaces(words));
+    }
+    if made_for.action != found.action {
+        let words = format!("it acts in {:?}, the environment takes {:?}", made_for.action, found.action);
+        return Err(EvalError::OtherSpaces(words));
+    }
+    Ok(())
+}
+
+/// One episode of each of the first `count` environments; those that are done wait for the others. `false` when asked to stop.
+fn play_group(
     stop: &AtomicBool,
-    agent: &mut dyn Agent,
+    policy: &mut dyn Policy,
     env: &mut dyn VecEnv,
+    count: usize,
     options: &EvalOptions,
     name: &str,
     result: &mut Evaluation,
-) -> bool {
-    let n = env.num_envs();
+) -> Result<bool, EvalError> {
+    let (n, width, masks) = (env.num_envs(), env.spaces().action.width(), env.spaces().masks);
+    let mode = if options.deterministic { Mode::Best } else { Mode::Sample };
     let mut rng = stream(options.seed, &format!("{name}/act"));
-    let mut memory = PolicyMemory { starts: vec![true; n], ..PolicyMemory::default() };
-    let mut actions = vec![0.0; n * env.action_space().width()];
-    let mut ended: Vec<Option<(f64, u64, bool)>> = vec![None; n];
-    env.reset();
+    let mut memory = Memory::new(count, policy.memory_width());
+    let (mut actions, mut executed) = (vec![0.0; n * width], vec![0.0; n * width]);
+    let mut ended = vec![None; count];
+    env.reset(Some(&Seeding::new(options.seed, name)))?;
     while ended.iter().any(Option::is_none) {
         if stop.load(Ordering::Relaxed) {
-            return false;
+            return Ok(false);
         }
         let state = env.state();
-        agent.predict(state.obs.as_ref(), &state.masks, n, options.deterministic, &mut memory, &mut rng, &mut actions);
-        memory.starts.fill(false);
-        for (i, outcome) in ended.iter_mut().enumerate().filter(|(_, outcome)| outcome.is_none()) {
-            env.step(i..i + 1, &actions);
-            let state = env.state();
-            *outcome = state.episodes.first().map(|end| (end.episode_return, end.length, state.terminated[i]));
+        let input = ActInput { obs: state.obs.range(0..count), masks: &state.masks[..count * masks] };
+        policy.act(input, &mut memory, mode, &mut rng, &mut actions[..count * width])?;
+        policy.action_map().to_env(&actions, &mut executed);
+        match env.stepping() {
+            Stepping::Whole => {
+                env.step(0..n, &executed)?;
+                note_ends(env, &mut ended);
+            }
+            Stepping::Each => {
+                // Runs of environments that are still playing.
+                let mut first = 0;
+                while let Some(start) = (first..count).find(|&i| ended[i].is_none()) {
+                    let end = (start..count).find(|&i| ended[i].is_some()).unwrap_or(count);
+                    env.step(start..end, &executed)?;
+                    note_ends(env, &mut ended);
+                    first = end;
+                }
+            }
+        }
+        policy.feedback(&mut memory, 0..count, &actions, &env.state().reward);
+        // An environment that was reset in a step of its own begins with what it shows now.
+        for (start, stepped) in memory.starts.iter_mut().zip(&env.state().stepped) {
+            *start |= !stepped;
         }
     }
-    let has_goals = env.goal_task().is_some();
-    for (episode_return, length, terminated) in ended.into_iter().flatten() {
+    for (episode_return, length, success) in ended.into_iter().flatten() {
         result.returns.push(episode_return);
         result.lengths.push(length);
-        result.reached.extend(has_goals.then_some(terminated));
+        result.reached.extend(success);
     }
-    true
+    Ok(true)
+}
+
+/// Return, length and success of an episode.
+type Ended = (f64, u64, Option<bool>);
+
+/// The first episode of each environment counts.
+fn note_ends(env: &dyn VecEnv, ended: &mut [Option<Ended>]) {
+    for end in &env.state().episodes {
+        if let Some(place) = ended.get_mut(end.env) {
+            place.get_or_insert((end.episode_return, end.length, end.success));
+        }
+    }
 }

@@ -3,16 +3,19 @@
 //! A run is a folder ([`run_dir`]) with logs ([`loggers`]) and checkpoints ([`checkpoint`]). Whatever moment a run is
 //! killed at, its folder holds a complete checkpoint, and a resumed run leaves the logs of one that never stopped.
 
+pub mod catalogue;
 pub mod checkpoint;
 pub mod clock;
 pub mod configs;
 pub mod evaluate;
+pub mod experiment;
 pub mod files;
 pub mod loggers;
 pub mod memory;
 pub mod metadata;
+pub mod observe;
+pub mod policy;
 pub mod progress;
 pub mod run_dir;
-pub mod session;
 pub mod train;
 pub mod yaml;

@@ -5,7 +5,7 @@ mod available;
 
 use available::Available;
 use axiomrl_algos::RunConfig;
-use axiomrl_envs::{DType, VecEnv};
+use axiomrl_envs::Spaces;
 use serde_json::Value;
 
 /// A part of a run that is too large for this machine.
@@ -40,8 +40,8 @@ struct Need {
 
 /// Refuses a run whose largest part, or all parts together, cannot fit. What can be told beforehand is a lower bound, so
 /// nothing is refused that would have fitted.
-pub fn check(config: &RunConfig, env: &dyn VecEnv, purpose: Purpose) -> Result<(), MemoryError> {
-    fits(&needs(config, env, purpose), &Available::now())
+pub fn check(config: &RunConfig, spaces: &Spaces, purpose: Purpose) -> Result<(), MemoryError> {
+    fits(&needs(config, spaces, purpose), &Available::now())
 }
 
 fn fits(needs: &[Need], available: &Available) -> Result<(), MemoryError> {
@@ -61,18 +61,18 @@ fn fits(needs: &[Need], available: &Available) -> Result<(), MemoryError> {
 }
 
 /// The parts that grow with the settings. Algorithms differ in detail; these keys mean the same in all of them.
-fn needs(config: &RunConfig, env: &dyn VecEnv, purpose: Purpose) -> Vec<Need> {
+fn needs(config: &RunConfig, spaces: &Spaces, purpose: Purpose) -> Vec<Need> {
     let settings = &config.algo_kwargs.0;
     let number = |key: &str| settings.get(key).and_then(Value::as_u64);
-    let (observation, action) = (env.observation_space(), env.action_space());
-    let is_image = observation.dtype() == DType::U8;
-    let obs_bytes = observation.width() as u64 * if is_image { 1 } else { 4 };
-    let action_bytes = 4 * action.width() as u64;
-    let mask_bytes = if env.state().masks.is_empty() { 0 } else { action.mask_width() as u64 };
+    let obs = spaces.obs();
+    let (floats, bytes) = (obs.widths.floats as u64, obs.widths.bytes as u64);
+    let obs_bytes = 4 * floats + bytes;
+    let action_bytes = 4 * spaces.action.width() as u64;
+    let mask_bytes = spaces.masks as u64;
     let mut needs = Vec::new();
     if let Some(capacity) = number("buffer_capacity") {
         // Of stacked images a replay keeps each frame once.
-        let frame = if is_image { obs_bytes / config.frame_stack.max(1) as u64 } else { obs_bytes };
+        let frame = 4 * floats + bytes / obs.byte_frames().count as u64;
         // Reward, kind of end, and where the end is.
         let row = frame.saturating_add(action_bytes + mask_bytes + 9);
         let filled = if purpose == Purpose::Act { 0 } else { capacity.min(config.total_timesteps) };
@@ -93,7 +93,7 @@ fn needs(config: &RunConfig, env: &dyn VecEnv, purpose: Purpose) -> Vec<Need> {
     }
     if let Some(rows) = number("batch_size").filter(|_| purpose != Purpose::Act) {
         // What was seen before and after, as numbers to calculate with.
-        let bytes = rows.saturating_mul(8 * observation.width() as u64);
+        let bytes = rows.saturating_mul(8 * (floats + bytes));
         needs.push(Need { what: "batch", key: "algo_kwargs.batch_size", reserved: bytes, used: bytes });
     }
     for key in ["hidden_sizes", "critic_hidden_sizes"] {
@@ -131,12 +131,12 @@ fn size(bytes: u64) -> String {
 mod tests {
     use super::*;
     use crate::configs;
-    use crate::session::training_env;
+    use crate::catalogue::Catalogue;
 
     fn needs_of(name: &str, assignments: &[&str], purpose: Purpose) -> Vec<Need> {
         let assignments: Vec<String> = assignments.iter().map(|&a| a.to_owned()).collect();
-        let config = configs::read(name, &assignments).unwrap();
-        needs(&config, training_env(&config).unwrap().as_ref(), purpose)
+        let experiment = configs::read(&Catalogue::builtin(), name, &assignments).unwrap();
+        needs(&experiment.config, &experiment.environments.spaces().unwrap(), purpose)
     }
 
     fn refused(needs: &[Need], memory: Option<u64>, address_space: Option<u64>) -> Option<String> {

@@ -1,13 +1,17 @@
-//! The loop: act, step, observe, learn, and what is due.
+//! The loop, driven by what the agent needs: act, step, observe, update, and what is due.
 //!
-//! It exists once, for every algorithm. Environment steps are the only clock: environments are stepped in a fixed
-//! round, and a round is split where something is due, so that evaluations, checkpoints and the end of the run fall on
-//! exactly the step they were set for, whatever the number of environments.
+//! It exists once, for every algorithm, as [`Trainer::unit`]: the smallest piece after which a run can be saved. Running to
+//! the end, running on for so many steps and every front end are loops over it. Environments are stepped in a fixed round, and
+//! a round is split where something is due, so that evaluations, checkpoints and the end of the run fall on exactly the
+//! step they were set for, whatever the number of environments. Environments that step only as a whole batch, or that cannot
+//! be saved, are stepped in whole rounds, and what is due comes at the end of the round.
 
 mod checks;
+mod duties;
 mod early_stop;
 mod edited;
 mod error;
+mod folder;
 mod record;
 mod resuming;
 mod saving;
@@ -17,17 +21,18 @@ mod tests;
 pub use early_stop::StopReason;
 pub use error::{Kept, TrainError};
 
-use crate::evaluate::{EVALUATION_SEED, EvalOptions, Evaluation, evaluate_unless};
-use crate::loggers::Loggers;
-use crate::memory::{self, Purpose};
-use crate::metadata::{Best, Metadata, RunStatus};
+use crate::evaluate::{Evaluation, Evaluator};
+use crate::experiment::Experiment;
+use crate::memory::Purpose;
+use crate::metadata::{Best, RunStatus};
+use crate::observe::{Event, Observer};
 use crate::progress::ProgressDisplay;
-use crate::run_dir::{RunDir, RunLock};
-use crate::session::{SessionError, build_agent, training_env};
-use axiomrl_algos::{Agent, Progress, RunConfig};
-use axiomrl_envs::VecEnv;
+use axiomrl_algos::{Agent, Clock, Need, Phases, RunConfig};
+use axiomrl_core::Metrics;
+use axiomrl_envs::{ActionMap, Stepping, VecEnv};
+use folder::Folder;
 use record::Record;
-use std::io;
+use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,6 +43,8 @@ use std::time::Instant;
 pub struct TrainOptions {
     /// The run folder, exactly; otherwise one is made below `output_dir`.
     pub run_dir: Option<PathBuf>,
+    /// Keep nothing on disk: no folder, no logs, no checkpoints.
+    pub without_folder: bool,
     pub quiet: bool,
     /// Raised from outside to stop cleanly.
     pub stop: Arc<AtomicBool>,
@@ -46,6 +53,7 @@ pub struct TrainOptions {
 /// How a run ended.
 #[derive(Clone, Debug)]
 pub struct Outcome {
+    /// Empty for a run without a folder.
     pub run_dir: PathBuf,
     pub steps: u64,
     pub updates: u64,
@@ -57,255 +65,282 @@ pub struct Outcome {
     pub reason: StopReason,
 }
 
+/// What a piece of a run was.
+#[derive(Clone, Debug)]
+pub enum Unit {
+    /// Environments stepped.
+    Round,
+    /// The agent was updated.
+    Update,
+    /// What was due at this step was done.
+    Duties,
+    Ended(Outcome),
+}
+
 /// A run at work.
 pub struct Trainer {
-    config: RunConfig,
+    experiment: Experiment,
     options: TrainOptions,
-    run_dir: RunDir,
-    _lock: RunLock,
+    folder: Option<Folder>,
+    observers: Vec<Box<dyn Observer>>,
     env: Box<dyn VecEnv>,
+    evaluator: Evaluator,
     agent: Box<dyn Agent>,
-    /// Actions of the current round, one row per environment.
+    phases: Phases,
+    metrics: Metrics,
+    action_map: ActionMap,
+    /// Actions of the current round, one row per environment, as chosen and in the environments' units.
     actions: Vec<f32>,
+    executed: Vec<f32>,
+    /// Whether rounds may not be split.
+    whole_rounds: bool,
     record: Record,
-    loggers: Loggers,
     display: ProgressDisplay,
-    metadata: Metadata,
     begun: Instant,
     /// Steps and seconds that were there when this process took over.
     steps_before: u64,
     seconds_before: f64,
+    /// What an observer asked for.
+    asked_to_stop: Option<StopReason>,
 }
 
 impl Trainer {
     /// Sets up a new run. Nothing is written before the configuration has proved sound.
-    pub fn start(config: RunConfig, options: TrainOptions) -> Result<Self, TrainError> {
-        let (env, agent) = new_pair(&config)?;
-        let output_dir = Path::new(&config.output_dir);
-        let explicit = options.run_dir.as_deref();
-        let run_dir = RunDir::create(output_dir, &config.algo, &config.env_id, config.seed, explicit)?;
-        let lock = run_dir.lock()?;
-        let metadata = Metadata { tags: config.tags.clone(), ..Metadata::collect(config.total_timesteps) };
-        let loggers = Loggers::open(&run_dir, &config.env_id, metadata.created_at_unix)?;
-        let mut trainer = Self::assemble(config, options, run_dir, lock, env, agent, loggers, metadata);
+    pub fn new(
+        experiment: Experiment,
+        options: TrainOptions,
+        observers: Vec<Box<dyn Observer>>,
+    ) -> Result<Self, TrainError> {
+        let mut env = experiment.training_env()?;
+        let agent = experiment.agent(env.as_ref(), Purpose::Train)?;
+        env.reset(None).map_err(TrainError::environment)?;
+        let folder = if options.without_folder { None } else { Some(Folder::create(&experiment.config, &options)?) };
+        let mut trainer = Self::assemble(experiment, options, folder, observers, env, agent)?;
+        trainer.begin_episodes()?;
         trainer.write_config()?;
         trainer.write_metadata()?;
         Ok(trainer)
     }
 
     fn assemble(
-        config: RunConfig,
+        experiment: Experiment,
         options: TrainOptions,
-        run_dir: RunDir,
-        lock: RunLock,
+        folder: Option<Folder>,
+        observers: Vec<Box<dyn Observer>>,
         env: Box<dyn VecEnv>,
         agent: Box<dyn Agent>,
-        loggers: Loggers,
-        metadata: Metadata,
-    ) -> Self {
-        Self {
-            actions: vec![0.0; config.num_envs * env.action_space().width()],
-            display: ProgressDisplay::new(config.total_timesteps, options.quiet),
-            config,
+    ) -> Result<Self, TrainError> {
+        let action_map = ActionMap::of(&env.spaces().action).map_err(TrainError::environment)?;
+        let actions = vec![0.0; env.num_envs() * env.spaces().action.width()];
+        let total = experiment.config.total_timesteps;
+        Ok(Self {
+            whole_rounds: env.stepping() == Stepping::Whole || env.snapshot().is_none(),
+            evaluator: Evaluator::new(experiment.environments.clone()),
+            display: ProgressDisplay::new(total, options.quiet),
+            phases: agent.phases(total),
+            executed: actions.clone(),
+            actions,
+            action_map,
+            experiment,
             options,
-            run_dir,
-            _lock: lock,
+            folder,
+            observers,
             env,
             agent,
+            metrics: Metrics::default(),
             record: Record::default(),
-            loggers,
-            metadata,
             begun: Instant::now(),
             steps_before: 0,
             seconds_before: 0.0,
-        }
+            asked_to_stop: None,
+        })
     }
 
-    /// Where the run is kept.
-    pub fn run_dir(&self) -> &Path {
-        self.run_dir.path()
+    /// Where the run is kept, if it is.
+    pub fn run_dir(&self) -> Option<&Path> {
+        self.folder.as_ref().map(|folder| folder.run_dir.path())
     }
 
     /// What is being run, with every default filled in.
     pub fn config(&self) -> &RunConfig {
-        &self.config
+        &self.experiment.config
+    }
+
+    pub fn agent(&mut self) -> &mut dyn Agent {
+        self.agent.as_mut()
+    }
+
+    /// Where the run stands.
+    pub fn clock(&self) -> Clock {
+        let Record { env_steps, updates, .. } = self.record;
+        let at = updates.min(self.phases.updates) + env_steps;
+        Clock { env_steps, updates, at, total: self.phases.updates + self.phases.steps }
     }
 
     /// Runs to the end, or until something stops it.
     pub fn run(mut self) -> Result<Outcome, TrainError> {
-        let outcome = self.run_rounds();
-        self.display.finish();
-        if outcome.is_err() {
-            self.metadata.progress.status = RunStatus::Failed;
-            // The error that ended the run is the one to report.
-            let _ = self.loggers.flush();
-            let _ = self.metadata.write(&self.run_dir.metadata());
-        }
-        outcome
+        self.run_to_end()
     }
 
-    fn run_rounds(&mut self) -> Result<Outcome, TrainError> {
-        let n = self.env.num_envs();
-        if self.record.unattended
-            && let Some(outcome) = self.attend()?
+    /// As [`Trainer::run`], keeping the trainer: what was trained can be used, or trained on.
+    pub fn run_to_end(&mut self) -> Result<Outcome, TrainError> {
+        loop {
+            if let Unit::Ended(outcome) = self.unit()? {
+                return Ok(outcome);
+            }
+        }
+    }
+
+    /// Runs on until `by` more steps are taken, or the run ends.
+    pub fn advance(&mut self, by: u64) -> Result<Option<Outcome>, TrainError> {
+        let until = self.clock().at.saturating_add(by);
+        while self.clock().at < until {
+            if let Unit::Ended(outcome) = self.unit()? {
+                return Ok(Some(outcome));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Does the smallest piece after which the run can be saved.
+    pub fn unit(&mut self) -> Result<Unit, TrainError> {
+        let done = self.next_unit();
+        if let Ok(Unit::Ended(_)) | Err(_) = &done {
+            self.display.finish();
+        }
+        if done.is_err()
+            && let Some(folder) = &mut self.folder
         {
-            return Ok(outcome);
+            folder.metadata.progress.status = RunStatus::Failed;
+            // The error that ended the run is the one to report.
+            let _ = folder.loggers.flush();
+            let _ = folder.metadata.write(&folder.run_dir.metadata());
         }
-        let mut due = self.next_due();
-        while !self.progress().is_over() {
-            let first = self.record.round;
-            if first == 0 {
-                if let Some(reason) = self.interruption() {
-                    return self.interrupt(reason);
-                }
-                self.agent.act(self.env.state(), self.progress(), &mut self.actions);
+        done
+    }
+
+    fn next_unit(&mut self) -> Result<Unit, TrainError> {
+        if let Some(reason) = self.interruption() {
+            return self.interrupt(reason).map(Unit::Ended);
+        }
+        let clock = self.clock();
+        // The steps of a round, then the updates they call for, then what is due.
+        let settled = self.record.round == 0 || clock.is_over();
+        if settled && self.agent.need(clock) == Need::Update && !self.is_due_before(clock) {
+            return self.update(clock);
+        }
+        if clock.at >= self.next_due() && self.record.served < clock.at {
+            return Ok(self.attend()?.map_or(Unit::Duties, Unit::Ended));
+        }
+        if clock.is_over() {
+            return self.finish(StopReason::Finished).map(Unit::Ended);
+        }
+        if self.record.round == 0 {
+            if let Some(reason) = self.budget_spent() {
+                return self.interrupt(reason).map(Unit::Ended);
             }
-            let left = usize::try_from(due - self.record.steps).unwrap_or(n);
-            let last = n.min(first + left);
-            self.env.step(first..last, &self.actions);
-            self.check_rewards(first..last)?;
-            self.agent.observe(first..last, &self.actions, self.env.state());
-            self.record.stepped((last - first) as u64);
-            self.record_episodes()?;
-            self.record.round = last % n;
-            if self.record.round == 0 || self.progress().is_over() {
-                let learned = self.agent.learn(self.env.state(), self.progress());
-                learned.map_err(|diverged| TrainError::Diverged(diverged, self.kept()))?;
-            }
-            if self.record.steps == due {
-                if let Some(outcome) = self.attend()? {
-                    return Ok(outcome);
-                }
-                due = self.next_due();
-            }
+            let acted = self.agent.act(self.env.state(), clock, &mut self.actions);
+            acted.map_err(|error| self.failed(error))?;
+            self.action_map.to_env(&self.actions, &mut self.executed);
         }
-        self.finish(StopReason::Finished)
+        self.step(clock)
     }
 
-    fn progress(&self) -> Progress {
-        Progress { steps: self.record.steps, total: self.config.total_timesteps }
+    /// While updates move the clock, what is due comes between two of them.
+    fn is_due_before(&self, clock: Clock) -> bool {
+        clock.updates <= self.phases.updates && clock.env_steps == 0 && clock.at > 0 && clock.at >= self.next_due()
     }
 
-    /// The next step at which something is due.
-    fn next_due(&self) -> u64 {
-        let steps = self.record.steps;
-        let after = |every: u64| steps.checked_div(every).map_or(u64::MAX, |done| (done + 1).saturating_mul(every));
-        let config = &self.config;
-        let periodic = after(config.log_interval).min(after(config.eval_every())).min(after(config.checkpoint_every()));
-        periodic.min(config.total_timesteps)
-    }
-
-    /// Does what is due at this step. Gives the outcome where that ends the run.
-    fn attend(&mut self) -> Result<Option<Outcome>, TrainError> {
-        let steps = self.record.steps;
-        let at = |every: u64| every > 0 && steps.is_multiple_of(every);
-        let over = self.progress().is_over();
-        self.record.unattended = false;
-        let mut evaluation = None;
-        if over || at(self.config.eval_every()) {
-            evaluation = self.evaluate()?;
-            // An evaluation that was broken off leaves nothing behind: whoever resumes the run begins with it.
-            self.record.unattended = evaluation.is_none();
-            if self.record.unattended {
-                return self.interrupt(StopReason::Interrupted).map(Some);
-            }
+    fn update(&mut self, clock: Clock) -> Result<Unit, TrainError> {
+        let made = self.agent.update(clock, &mut self.metrics).map_err(|error| self.failed(error))?;
+        self.record.updates += made;
+        if !self.observers.is_empty() {
+            self.tell(&Event::Updated(self.clock()))?;
         }
-        if over || evaluation.is_some() || at(self.config.log_interval) {
-            self.log(evaluation.as_ref())?;
-        }
-        let reason = match &evaluation {
-            Some(result) => self.after_evaluation(result)?,
-            None => None,
-        };
-        self.record.last_evaluation = evaluation.or(self.record.last_evaluation.take());
-        if !over && reason.is_none() && at(self.config.checkpoint_every()) {
-            self.save_periodic()?;
-        }
-        reason.map(|reason| self.finish(reason)).transpose()
+        Ok(Unit::Update)
     }
 
-    /// `None` when asked to stop meanwhile.
-    fn evaluate(&mut self) -> Result<Option<Evaluation>, TrainError> {
-        let options = EvalOptions { episodes: self.config.eval_episodes, seed: EVALUATION_SEED, deterministic: true };
-        let normalizer = self.env.normalizer().cloned();
-        let (stop, agent) = (&self.options.stop, self.agent.as_mut());
-        let result = evaluate_unless(stop, agent, &self.config, normalizer.as_ref(), &options);
-        Ok(result.map_err(SessionError::from)?)
-    }
-
-    /// Keeps the best policy and asks whether to go on.
-    fn after_evaluation(&mut self, result: &Evaluation) -> Result<Option<StopReason>, TrainError> {
-        let steps = self.record.steps;
-        self.loggers.evaluation(steps, &result.returns, &result.lengths)?;
-        let mean = result.mean_reward();
-        let min_delta = self.config.early_stopping.as_ref().map_or(0.0, |e| e.min_delta);
-        self.record.count_evaluation(mean, min_delta);
-        if self.metadata.best.as_ref().is_none_or(|best| mean > best.mean_reward) {
-            let best = Best { step: steps, mean_reward: mean, std_reward: result.std_reward() };
-            self.metadata.best = Some(best.clone());
-            self.record.best = Some(best);
-            self.save(&self.run_dir.best_checkpoint(), false)?;
+    /// Steps the environments of the round that have not stepped, as far as nothing is due before.
+    fn step(&mut self, clock: Clock) -> Result<Unit, TrainError> {
+        let (first, n) = (self.record.round, self.env.num_envs());
+        let left = usize::try_from(self.next_due() - clock.at).unwrap_or(n);
+        let last = if self.whole_rounds { n } else { n.min(first.saturating_add(left)) };
+        if let Err(error) = self.env.step(first..last, &self.executed) {
+            return Err(self.environment_failed(error));
         }
-        self.display.evaluated(steps, mean);
-        Ok(early_stop::decide(&self.config, &self.record, mean))
+        self.check_rewards(first..last)?;
+        let observed = self.agent.observe(first..last, &self.actions, self.env.state());
+        observed.map_err(|error| self.failed(error))?;
+        let stepped = self.env.state().stepped[first..last].iter().filter(|&&stepped| stepped).count();
+        self.record.stepped(stepped as u64, (last - first - stepped) as u64);
+        self.record.round = last % n;
+        self.record_episodes()?;
+        if !self.observers.is_empty() {
+            self.tell_round()?;
+        }
+        Ok(Unit::Round)
     }
 
-    fn check_rewards(&self, envs: std::ops::Range<usize>) -> Result<(), TrainError> {
+    /// The environments begin with what they show now.
+    fn begin_episodes(&mut self) -> Result<(), TrainError> {
+        let all = 0..self.env.num_envs();
+        self.agent.restarted(all, self.env.state()).map_err(|error| self.failed(error))
+    }
+
+    fn check_rewards(&self, envs: Range<usize>) -> Result<(), TrainError> {
         let rewards = &self.env.state().reward;
         match envs.into_iter().find(|&env| !rewards[env].is_finite()) {
             None => Ok(()),
             Some(env) => {
-                let (reward, step, kept) = (rewards[env], self.record.steps + 1, self.kept());
+                let (reward, step, kept) = (rewards[env], self.record.env_steps + 1, self.kept());
                 Err(TrainError::BadReward { env, reward, step, kept })
             }
         }
     }
 
-    fn record_episodes(&mut self) -> Result<(), TrainError> {
-        let episodes = &self.env.state().episodes;
-        if episodes.is_empty() {
-            return Ok(());
+    /// Why the run should pause: it can be resumed.
+    fn interruption(&mut self) -> Option<StopReason> {
+        if self.options.stop.load(Ordering::Relaxed) {
+            return Some(StopReason::Interrupted);
         }
-        let seconds = self.seconds();
-        for end in episodes {
-            self.record.episode_ended(end.episode_return, end.length);
-            self.loggers.episode(end.episode_return, end.length, seconds, self.record.steps)?;
-        }
-        self.display.update(self.record.steps, self.record.mean_return());
-        Ok(())
+        self.asked_to_stop.take()
     }
 
-    /// One row in every log.
-    fn log(&mut self, evaluation: Option<&Evaluation>) -> Result<(), TrainError> {
-        let steps = self.record.steps;
-        let seconds = self.seconds();
-        let mut row: Vec<(String, f64)> = Vec::new();
-        if let Some((mean_return, mean_length)) = self.record.recent() {
-            row.push(("rollout/ep_rew_mean".into(), mean_return));
-            row.push(("rollout/ep_len_mean".into(), mean_length));
+    /// Looked at between two rounds.
+    fn budget_spent(&self) -> Option<StopReason> {
+        let config = &self.experiment.config;
+        if config.max_seconds.is_some_and(|limit| self.seconds() >= limit) {
+            return Some(StopReason::OutOfTime);
         }
-        row.push(("time/total_timesteps".into(), steps as f64));
-        row.push(("time/episodes".into(), self.record.episodes as f64));
-        row.push(("time/time_elapsed".into(), seconds));
-        row.push(("time/fps".into(), self.speed()));
-        for note in self.agent.metrics().take_notes() {
-            self.display.note(&format!("warning: {note}"));
+        config.max_updates.is_some_and(|limit| self.record.updates >= limit).then_some(StopReason::EnoughUpdates)
+    }
+
+    fn interrupt(&mut self, reason: StopReason) -> Result<Outcome, TrainError> {
+        self.close(reason, RunStatus::Interrupted)
+    }
+
+    fn finish(&mut self, reason: StopReason) -> Result<Outcome, TrainError> {
+        self.close(reason, RunStatus::Finished)
+    }
+
+    /// The last checkpoint and the last words.
+    fn close(&mut self, reason: StopReason, status: RunStatus) -> Result<Outcome, TrainError> {
+        if let Some(folder) = &mut self.folder {
+            folder.metadata.progress.status = status;
         }
-        for (name, value) in self.agent.metrics().take() {
-            let group = if name == "exploration_rate" { "rollout" } else { "train" };
-            row.push((format!("{group}/{name}"), value));
-        }
-        row.push(("train/n_updates".into(), self.agent.updates() as f64));
-        if let Some(result) = evaluation {
-            row.push(("eval/mean_reward".into(), result.mean_reward()));
-            row.push(("eval/std_reward".into(), result.std_reward()));
-            row.push(("eval/mean_ep_length".into(), result.mean_length()));
-            row.extend(result.success_rate().map(|rate| ("eval/success_rate".into(), rate)));
-        }
-        let wall_time = self.metadata.created_at_unix + seconds;
-        self.loggers.log(steps, wall_time, &row)?;
-        self.display.update(steps, self.record.mean_return());
-        Ok(())
+        self.save_last()?;
+        let outcome = Outcome {
+            run_dir: self.run_dir().map(Path::to_path_buf).unwrap_or_default(),
+            steps: self.record.env_steps,
+            updates: self.record.updates,
+            wall_seconds: self.begun.elapsed().as_secs_f64(),
+            steps_per_second: self.speed(),
+            evaluation: self.record.last_evaluation.clone(),
+            best: self.record.best.clone(),
+            reason,
+        };
+        self.tell(&Event::Ended(&outcome))?;
+        Ok(outcome)
     }
 
     /// Seconds of training, summed over resumes.
@@ -314,60 +349,27 @@ impl Trainer {
     }
 
     fn speed(&self) -> f64 {
-        (self.record.steps - self.steps_before) as f64 / self.begun.elapsed().as_secs_f64().max(1e-9)
+        (self.record.env_steps - self.steps_before) as f64 / self.begun.elapsed().as_secs_f64().max(1e-9)
     }
 
-    /// Why the run should pause between two rounds: it can be resumed.
-    fn interruption(&self) -> Option<StopReason> {
-        if self.options.stop.load(Ordering::Relaxed) {
-            return Some(StopReason::Interrupted);
+    /// Tells all observers; the first that wants the run to stop is heard.
+    fn tell(&mut self, event: &Event<'_>) -> Result<(), TrainError> {
+        for observer in &mut self.observers {
+            if let ControlFlow::Break(reason) = observer.on(event).map_err(TrainError::Observer)? {
+                self.asked_to_stop.get_or_insert(reason);
+            }
         }
-        if self.config.max_seconds.is_some_and(|limit| self.seconds() >= limit) {
-            return Some(StopReason::OutOfTime);
+        Ok(())
+    }
+
+    fn tell_round(&mut self) -> Result<(), TrainError> {
+        let clock = self.clock();
+        let (observers, state) = (&mut self.observers, self.env.state());
+        for observer in observers {
+            if let ControlFlow::Break(reason) = observer.on(&Event::Round(clock, state)).map_err(TrainError::Observer)? {
+                self.asked_to_stop.get_or_insert(reason);
+            }
         }
-        if self.config.max_updates.is_some_and(|limit| self.agent.updates() >= limit) {
-            return Some(StopReason::EnoughUpdates);
-        }
-        None
+        Ok(())
     }
-
-    fn interrupt(&mut self, reason: StopReason) -> Result<Outcome, TrainError> {
-        self.metadata.progress.status = RunStatus::Interrupted;
-        self.close(reason)
-    }
-
-    fn finish(&mut self, reason: StopReason) -> Result<Outcome, TrainError> {
-        self.metadata.progress.status = RunStatus::Finished;
-        self.close(reason)
-    }
-
-    /// The last checkpoint and the last words.
-    fn close(&mut self, reason: StopReason) -> Result<Outcome, TrainError> {
-        self.loggers.sync()?;
-        self.save(&self.run_dir.last_checkpoint(), true)?;
-        self.write_metadata()?;
-        Ok(Outcome {
-            run_dir: self.run_dir.path().to_path_buf(),
-            steps: self.record.steps,
-            updates: self.agent.updates(),
-            wall_seconds: self.begun.elapsed().as_secs_f64(),
-            steps_per_second: self.speed(),
-            evaluation: self.record.last_evaluation.clone(),
-            best: self.record.best.clone(),
-            reason,
-        })
-    }
-}
-
-/// Environments and an agent at the beginning of a run, if there is memory for them.
-fn new_pair(config: &RunConfig) -> Result<(Box<dyn VecEnv>, Box<dyn Agent>), SessionError> {
-    let mut env = training_env(config)?;
-    memory::check(config, env.as_ref(), Purpose::Train)?;
-    let agent = build_agent(config, env.as_ref())?;
-    env.reset();
-    Ok((env, agent))
-}
-
-fn write_to<T>(path: &Path, result: io::Result<T>) -> Result<T, TrainError> {
-    result.map_err(|source| TrainError::Write { path: path.to_path_buf(), source })
 }

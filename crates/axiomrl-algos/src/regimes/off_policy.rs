@@ -1,7 +1,7 @@
 //! Learning from a store of past transitions.
 
 use super::{Pace, ReplaySettings};
-use crate::agent::{Agent, Clock, LearnError, Need, Setup, UpdateContext};
+use crate::agent::{Agent, Clock, LearnError, Need, Phases, Setup, UpdateContext};
 use crate::parts::actions::random_actions;
 use crate::parts::checks::BuildError;
 use crate::parts::statistics::RewardStats;
@@ -228,6 +228,17 @@ impl Agent for OffPolicy {
 
     fn values(&mut self, input: ActInput<'_>, values: &mut [f32]) -> bool {
         self.acting.with_scaled(input.obs, |learner, obs| learner.values(ActInput { obs, ..input }, values))
+    }
+
+    fn phases(&self, total: u64) -> Phases {
+        Phases { updates: self.pace.pretraining(), steps: total }
+    }
+
+    fn check_place(&self, env_steps: u64, _round: usize) -> Result<(), StateError> {
+        if !self.real.store.has_begun() {
+            return Err(StateError::other_moment("the replay store"));
+        }
+        self.pace.check_place(env_steps, self.memory.starts.len())
     }
 
     fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {

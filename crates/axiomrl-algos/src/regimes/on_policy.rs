@@ -72,8 +72,6 @@ pub struct OnPolicy {
     starts: Vec<bool>,
     states: Vec<f32>,
     memory: Memory,
-    /// The memory before the row that was begun last.
-    before: Vec<f32>,
     rewards: Option<RewardStats>,
     /// Whether the rollout is complete, has its advantages, and is being learned from.
     learning: bool,
@@ -105,7 +103,6 @@ impl OnPolicy {
             starts: vec![false; steps * lanes],
             states: vec![0.0; steps.div_ceil(settings.sequence_length) * lanes * width],
             memory: Memory::new(lanes, width),
-            before: vec![0.0; lanes * width],
             rewards: setup.normalize_reward.then(|| RewardStats::new(lanes, settings.gamma)),
             learning: false,
             act_rng: setup.rng("act"),
@@ -149,26 +146,17 @@ impl OnPolicy {
         Ok(value[0])
     }
 
-    /// Makes room for the next rollout. A row that the run's end cut short goes on as its first.
-    fn begin_rollout(&mut self) {
-        self.learning = false;
-        let half_way = self.begun > self.rollout.filled;
-        if half_way {
-            let (row, lanes) = (self.rollout.filled, self.rollout.lanes);
-            self.starts.copy_within(row * lanes..(row + 1) * lanes, 0);
-            self.states[..self.before.len()].copy_from_slice(&self.before);
-        }
-        self.rollout.start_over();
-        self.begun = usize::from(half_way);
+    /// Whether there is a rollout to learn from: a full one, and a shorter one at the run's end. Where the end cuts a row
+    /// short the rollout stays open: the environments that have stepped are already past the place that the others' values
+    /// would be taken from, and a run that is made longer goes on with the row.
+    fn is_complete(&self, clock: Clock) -> bool {
+        self.rollout.is_full() || (clock.is_over() && self.rollout.filled > 0 && self.rollout.outcomes() == 0)
     }
 }
 
 impl Agent for OnPolicy {
     fn need(&mut self, clock: Clock) -> Need {
-        // At the run's end a shorter rollout is learned from as well. A row that the end cut short is not: there is no
-        // telling what its other environments would have done.
-        let complete = self.rollout.filled > 0 && (self.rollout.is_full() || clock.is_over());
-        match (self.learning || complete, clock.is_over()) {
+        match (self.learning || self.is_complete(clock), clock.is_over()) {
             (true, _) => Need::Update,
             (false, true) => Need::Done,
             (false, false) => Need::Steps,
@@ -176,13 +164,14 @@ impl Agent for OnPolicy {
     }
 
     fn restarted(&mut self, envs: Range<usize>, state: &VecState) -> Result<(), LearnError> {
-        self.value_ends(envs.clone())?;
-        for env in envs.clone() {
-            self.rollout.cut_off(env);
-            self.memory.starts[env] = true;
+        // A rollout that is being learned from has all its values.
+        if !self.learning {
+            self.value_ends(envs.clone())?;
+            envs.clone().for_each(|env| self.rollout.cut_off(env));
+            // What a round had begun before its environments were lost is done again.
+            self.begun = self.rollout.drop_open_row();
         }
-        // What a round had begun before its environments were lost is done again.
-        self.begun = self.rollout.drop_open_row();
+        self.memory.starts[envs.clone()].fill(true);
         if let Some(rewards) = &mut self.rewards {
             rewards.restarted(envs.clone());
         }
@@ -194,10 +183,9 @@ impl Agent for OnPolicy {
     fn act(&mut self, state: &VecState, _clock: Clock, actions: &mut [f32]) -> Result<(), LearnError> {
         let (lanes, row, length) = (self.rollout.lanes, self.rollout.filled, self.settings.sequence_length);
         self.memory.empty_at_starts();
-        self.before.copy_from_slice(&self.memory.state);
         if row.is_multiple_of(length) {
             let size = self.memories();
-            self.states[row / length * size..(row / length + 1) * size].copy_from_slice(&self.before);
+            self.states[row / length * size..(row / length + 1) * size].copy_from_slice(&self.memory.state);
         }
         self.starts[row * lanes..(row + 1) * lanes].copy_from_slice(&self.memory.starts);
         let (memory, rng, rollout) = (&mut self.memory, &mut self.act_rng, &mut self.rollout);
@@ -252,7 +240,8 @@ impl Agent for OnPolicy {
         };
         let mut context = UpdateContext { clock, closes_burst: false, rng: &mut self.learn_rng, metrics };
         if self.acting.learner.update(played, &mut context)? {
-            self.begin_rollout();
+            self.rollout.clear();
+            (self.begun, self.learning) = (0, false);
         }
         Ok(1)
     }
@@ -266,6 +255,12 @@ impl Agent for OnPolicy {
         self.acting
             .with_scaled(input.obs, |learner, obs| learner.values(ActInput { obs, ..input }, &empty, values))
             .is_ok()
+    }
+
+    fn check_place(&self, _env_steps: u64, round: usize) -> Result<(), StateError> {
+        let begun = self.rollout.filled + usize::from(round > 0);
+        let fits = self.rollout.outcomes() == round && self.begun == begun && (self.learning || !self.rollout.is_full());
+        if fits { Ok(()) } else { Err(StateError::other_moment("the rollout")) }
     }
 
     fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
@@ -304,7 +299,6 @@ impl Streamed for RolloutOf<'_> {
         let starts = &self.0.starts[..self.0.begun * self.0.rollout.lanes];
         to.write_all(&starts.iter().map(|&start| u8::from(start)).collect::<Vec<u8>>())?;
         write_floats(to, &self.0.states[..self.states_in_use()])?;
-        write_floats(to, &self.0.before)?;
         write_floats(to, &self.0.latest.floats)?;
         to.write_all(&self.0.latest.bytes)
     }
@@ -324,7 +318,6 @@ impl Streamed for RolloutOf<'_> {
         self.0.starts.iter_mut().zip(starts).for_each(|(start, byte)| *start = byte != 0);
         let in_use = self.states_in_use();
         read_floats(from, &mut self.0.states[..in_use])?;
-        read_floats(from, &mut self.0.before)?;
         read_floats(from, &mut self.0.latest.floats)?;
         from.read_exact(&mut self.0.latest.bytes)
     }

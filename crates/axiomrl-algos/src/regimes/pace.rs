@@ -70,6 +70,17 @@ impl Pace {
         }
     }
 
+    pub fn pretraining(&self) -> u64 {
+        self.pretraining
+    }
+
+    /// Only the updates of the round under way may be missing: a gap as long as a run would take as long to fill.
+    pub fn check_place(&self, env_steps: u64, num_envs: usize) -> Result<(), StateError> {
+        let until = self.trained_until;
+        let fits = until <= env_steps && env_steps - until <= num_envs as u64 && self.made <= self.due(env_steps);
+        if fits { Ok(()) } else { Err(StateError::other_moment("trained_until")) }
+    }
+
     pub fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
         io.value("trained_until", &mut self.trained_until)?;
         io.value("burst_made", &mut self.made)

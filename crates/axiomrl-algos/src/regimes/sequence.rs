@@ -223,6 +223,15 @@ impl Agent for Sequence {
         true
     }
 
+    fn check_place(&self, env_steps: u64, round: usize) -> Result<(), StateError> {
+        let open = |lane: usize| round > 0 && lane >= round;
+        let lanes = self.store.spec().lanes;
+        if (0..lanes).any(|lane| self.store.is_open(lane) != open(lane)) {
+            return Err(StateError::other_moment("the replay store"));
+        }
+        self.pace.check_place(env_steps, lanes)
+    }
+
     fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
         self.acting.visit_state(io)?;
         self.acting.learner.visit_state(io)?;

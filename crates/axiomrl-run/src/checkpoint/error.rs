@@ -18,6 +18,9 @@ pub enum CheckpointError {
     #[error("checkpoint {} has schema version {found}, this AxiomRL reads up to {supported}: install a newer AxiomRL to use it", .path.display())]
     NewerSchema { path: PathBuf, found: u64, supported: u64 },
 
+    /// Written by an earlier version, with other stores.
+    #[error("checkpoint {} was written by an earlier AxiomRL (schema version {found}): it can be evaluated and used to predict, but training cannot go on from it, because replay stores and the order of a run's updates are kept differently now; train anew", .path.display())]
+    OlderSchema { path: PathBuf, found: u64 },
     /// A file is not what was written.
     #[error("checkpoint {} is damaged: {file}: {reason}; {remedy}", .path.display())]
     Damaged { path: PathBuf, file: String, reason: String, remedy: String },
@@ -27,7 +30,7 @@ pub enum CheckpointError {
     Missing { path: PathBuf, file: String, remedy: String },
 
     /// The checkpoint is whole, but made for acting and not for training on.
-    #[error("checkpoint {} has no replay store, so training cannot go on from it; resume the run from its last checkpoint", .path.display())]
+    #[error("checkpoint {} holds a policy alone, so training cannot go on from it; resume the run from its last checkpoint", .path.display())]
     NoStore { path: PathBuf },
 
     /// A tensor to be saved contradicts its own shape: a mistake in the algorithm, not of the user.

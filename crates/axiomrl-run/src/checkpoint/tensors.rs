@@ -1,7 +1,7 @@
 //! Named tensors as safetensors files: the same tensors always give the same bytes.
 
 use super::CheckpointError;
-use axiomrl_core::TensorData;
+use axiomrl_algos::TensorData;
 use safetensors::{Dtype, SafeTensors, View};
 use std::borrow::Cow;
 use std::collections::BTreeMap;

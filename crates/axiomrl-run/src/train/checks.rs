@@ -12,13 +12,9 @@ const MOST: u64 = 1 << 53;
 
 /// The loop's own record.
 pub(super) fn record(record: &Record, num_envs: usize) -> Result<(), StateError> {
-    let round = record.round as u64;
-    if record.steps > MOST || round >= num_envs as u64 || record.steps % num_envs as u64 != round {
-        let problem = format!("step {} is not {} steps into a round of {num_envs}", record.steps, record.round);
-        return misfit("record", problem);
-    }
-    if !record.is_possible() {
-        return misfit("record", "more episodes or evaluations than steps".to_owned());
+    if record.env_steps > MOST || record.updates > MOST || !record.is_possible(num_envs) {
+        let (steps, round) = (record.env_steps, record.round);
+        return misfit("record", format!("step {steps}, {round} into a round of {num_envs}, is of no run"));
     }
     Ok(())
 }
@@ -85,7 +81,7 @@ mod tests {
     fn a_step_belongs_to_its_place_in_the_round() {
         let at = |steps, round| {
             let mut at = Record::default();
-            (at.steps, at.round) = (steps, round);
+            (at.env_steps, at.round) = (steps, round);
             at
         };
         for (steps, round) in [(0, 0), (8, 0), (12, 4), (7, 7)] {

@@ -23,7 +23,7 @@ pub enum StopReason {
 /// After an evaluation with this mean reward.
 pub fn decide(config: &RunConfig, record: &Record, mean_reward: f64) -> Option<StopReason> {
     let rule = config.early_stopping.as_ref()?;
-    if record.steps < rule.min_steps {
+    if record.env_steps < rule.min_steps {
         return None;
     }
     if rule.target_reward.is_some_and(|target| mean_reward >= target) {

@@ -1,26 +1,13 @@
 //! Whether somebody changed `config.yaml` since it was written.
 
-use axiomrl_algos::config::{ConfigError, algo_name};
-use axiomrl_algos::{RunConfig, find};
+use crate::catalogue::Catalogue;
+use axiomrl_algos::RunConfig;
+use axiomrl_algos::config::ConfigError;
 use serde_json::Value;
 
 /// Reads the file as a run file is read.
-pub(super) fn read(text: &str) -> Result<RunConfig, ConfigError> {
-    let name = "config.yaml";
-    let algo = algo_name(text, name)?;
-    let unknown = || {
-        let message = format!("unknown algorithm `{algo}`");
-        ConfigError::Whole { source_name: name.to_owned(), message, hint: String::new() }
-    };
-    find(&algo).ok_or_else(unknown)?.read(text, name, &[])
-}
-
-/// In one line.
-pub(super) fn mistake(error: &ConfigError) -> String {
-    match error {
-        ConfigError::At { line, column, message, .. } => format!("{line}:{column}: {message}"),
-        ConfigError::Whole { message, .. } | ConfigError::Override { message, .. } => message.clone(),
-    }
+pub(super) fn read(catalogue: &Catalogue, text: &str) -> Result<RunConfig, ConfigError> {
+    Ok(catalogue.read(text, "config.yaml", &[])?.config)
 }
 
 /// What differs, as `key: before -> after`. Not the number of steps: that one can be changed.
@@ -55,15 +42,15 @@ fn compare(path: String, before: &Value, after: &Value, found: &mut Vec<String>)
 mod tests {
     use super::*;
     use crate::configs;
-    use crate::session::validated_config;
     use crate::yaml::to_yaml;
 
     #[test]
     fn what_the_program_writes_is_never_taken_for_an_edit() {
+        let catalogue = Catalogue::builtin();
         for packaged in configs::list() {
-            let config = configs::read(packaged.name, &[]).unwrap();
+            let config = configs::read(&catalogue, packaged.name, &[]).unwrap().config;
             let value = serde_json::to_value(&config).unwrap();
-            let (file, saved) = (read(&to_yaml(&value)).unwrap(), validated_config(&value).unwrap());
+            let (file, saved) = (read(&catalogue, &to_yaml(&value)).unwrap(), catalogue.revalidate(&value).unwrap().0);
             assert_eq!((&file, &saved), (&config, &config), "{}", packaged.name);
             assert_eq!(differences(&saved, &file), Vec::<String>::new(), "{}", packaged.name);
         }
@@ -71,17 +58,18 @@ mod tests {
 
     #[test]
     fn edits_are_told_by_value_and_not_by_text() {
-        let saved = configs::read("ppo/cartpole", &[]).unwrap();
+        let catalogue = Catalogue::builtin();
+        let saved = configs::read(&catalogue, "ppo/cartpole", &[]).unwrap().config;
         let text = to_yaml(&serde_json::to_value(&saved).unwrap());
         let same = text.replace("gamma: 0.98", "gamma: 9.8e-1  # as before") + "\n# a remark\n";
         assert_ne!(same, text);
-        assert_eq!(differences(&saved, &read(&same).unwrap()), Vec::<String>::new());
+        assert_eq!(differences(&saved, &read(&catalogue, &same).unwrap()), Vec::<String>::new());
         let longer = text.replace("total_timesteps: 100000", "total_timesteps: 7");
-        assert_eq!(differences(&saved, &read(&longer).unwrap()), Vec::<String>::new());
+        assert_eq!(differences(&saved, &read(&catalogue, &longer).unwrap()), Vec::<String>::new());
         let edited = text.replace("gamma: 0.98", "gamma: 0.9").replace("eval_episodes: 20", "eval_episodes: 5");
-        let found = differences(&saved, &read(&edited).unwrap());
+        let found = differences(&saved, &read(&catalogue, &edited).unwrap());
         assert_eq!(found, ["eval_episodes: 20 -> 5", "algo_kwargs.gamma: 0.98 -> 0.9"]);
-        let mistaken = read(&text.replace("gamma: 0.98", "gama: 0.98")).unwrap_err();
+        let mistaken = read(&catalogue, &text.replace("gamma: 0.98", "gama: 0.98")).unwrap_err();
         assert!(mistake(&mistaken).contains("unknown key `gama`"), "{}", mistake(&mistaken));
     }
 }

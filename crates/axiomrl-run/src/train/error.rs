@@ -1,10 +1,13 @@
 //! Why a run stops where it should not.
 
 use crate::checkpoint::CheckpointError;
+use crate::evaluate::EvalError;
+use crate::experiment::SessionError;
 use crate::loggers::LogError;
 use crate::run_dir::RunDirError;
-use crate::session::SessionError;
-use axiomrl_algos::Diverged;
+use axiomrl_algos::LearnError;
+use axiomrl_envs::EnvError;
+use std::error::Error;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -21,7 +24,14 @@ pub enum TrainError {
     #[error(transparent)]
     Log(#[from] LogError),
     #[error("{0}; {1}")]
-    Diverged(Diverged, Kept),
+    Learn(LearnError, Kept),
+    #[error("at step {step}: {source}; {kept}; mend the environment, then `axiomrl resume` goes on with new episodes")]
+    Environment { source: EnvError, step: u64, kept: Kept },
+    #[error(transparent)]
+    Evaluation(#[from] EvalError),
+    /// Whoever watches the run gave up.
+    #[error("a watcher of the run failed: {0}")]
+    Observer(Box<dyn Error + Send + Sync>),
     #[error(
         "environment {env} gave the reward {reward} at step {step}. Mend the environment, or clip its rewards; {kept}"
     )]
@@ -40,6 +50,13 @@ pub enum TrainError {
          `--total-timesteps`"
     )]
     TooShort { done: u64, total: u64 },
+}
+
+impl TrainError {
+    /// Environments that could not be made or reset.
+    pub(super) fn environment(error: EnvError) -> Self {
+        Self::Session(SessionError::Env(error))
+    }
 }
 
 /// What is left of a run that failed.

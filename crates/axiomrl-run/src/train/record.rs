@@ -11,8 +11,14 @@ const WINDOW: usize = 100;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Record {
     /// Environment steps taken.
-    pub steps: u64,
-    /// Environments that have stepped in the current round; 0 between rounds.
+    pub env_steps: u64,
+    /// Turns of environments in which nothing was done: they began an episode instead, or were lost.
+    skipped: u64,
+    /// Gradient updates made.
+    pub updates: u64,
+    /// The last moment whose duties were done; those of later ones are still due.
+    pub served: u64,
+    /// Environments that have had their turn in the current round; 0 between rounds.
     pub round: usize,
     pub episodes: u64,
     /// Return and length of the newest episodes.
@@ -21,21 +27,31 @@ pub struct Record {
     /// What the next improvement is measured against.
     reference_reward: Option<f64>,
     pub evaluations_without_improvement: u64,
-    /// Whether what is due at this very step is still to be done: the run was stopped in the middle of it.
-    #[serde(default)]
-    pub unattended: bool,
     #[serde(skip)]
     pub last_evaluation: Option<Evaluation>,
 }
 
 impl Record {
-    pub fn stepped(&mut self, count: u64) {
-        self.steps += count;
+    pub fn stepped(&mut self, count: u64, skipped: u64) {
+        self.env_steps += count;
+        self.skipped += skipped;
     }
 
-    /// Whether its numbers can be those of one run.
-    pub fn is_possible(&self) -> bool {
-        self.episodes <= self.steps && self.evaluations_without_improvement <= self.steps && self.recent.len() <= WINDOW
+    /// The environments begin the round again: their place in it was lost.
+    pub fn restart_round(&mut self, num_envs: usize) {
+        if self.round > 0 {
+            self.skipped += (num_envs - self.round) as u64;
+        }
+        self.round = 0;
+    }
+
+    /// Whether its numbers can be those of one run with so many environments.
+    pub fn is_possible(&self, num_envs: usize) -> bool {
+        let turns = self.env_steps.saturating_add(self.skipped);
+        let in_place = self.round < num_envs && turns % num_envs as u64 == self.round as u64;
+        let moments = self.env_steps.saturating_add(self.updates);
+        let counted = self.episodes <= turns && self.evaluations_without_improvement <= moments;
+        in_place && counted && self.served <= moments && self.recent.len() <= WINDOW
     }
 
     pub fn episode_ended(&mut self, episode_return: f64, length: u64) {

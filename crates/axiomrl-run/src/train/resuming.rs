@@ -1,17 +1,20 @@
 //! Taking up a run again.
 
-use super::{Outcome, StopReason, TrainError, TrainOptions, Trainer, checks, edited, new_pair};
-use crate::checkpoint::{self, Checkpoint, CheckpointError};
+use super::folder::Folder;
+use super::record::Record;
+use super::{Outcome, StopReason, TrainError, TrainOptions, Trainer, checks, edited};
+use crate::catalogue::Catalogue;
+use crate::checkpoint::{self, Checkpoint, CheckpointError, StoreReader};
+use crate::experiment::{Experiment, SessionError};
 use crate::files;
-use crate::loggers::{Loggers, monitor};
-use crate::memory::{self, Purpose};
+use crate::loggers::monitor;
+use crate::memory::Purpose;
 use crate::metadata::{Metadata, RunStatus};
+use crate::observe::Observer;
 use crate::run_dir::RunDir;
-use crate::session::{SessionError, build_agent, training_env, validated_config};
-use crate::train::record::Record;
 use axiomrl_algos::{Agent, RunConfig, StateError, StateIo};
-use axiomrl_envs::VecEnv;
-use serde_json::Value;
+use axiomrl_core::Metrics;
+use axiomrl_envs::{Seeding, VecEnv};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,10 +22,16 @@ use std::path::{Path, PathBuf};
 impl Trainer {
     /// Takes up the run that `path` (a run folder or one of its checkpoints) belongs to. A new `total_timesteps` makes it
     /// longer, or shorter as long as it has not come that far. Nothing is written before everything has proved sound.
-    pub fn resume(path: &Path, total_timesteps: Option<u64>, options: TrainOptions) -> Result<Self, TrainError> {
+    pub fn resume(
+        catalogue: &Catalogue,
+        path: &Path,
+        total_timesteps: Option<u64>,
+        options: TrainOptions,
+        observers: Vec<Box<dyn Observer>>,
+    ) -> Result<Self, TrainError> {
         let folder = match checkpoint::find(path) {
             Err(CheckpointError::NotFound { .. }) if never_saved(path) => {
-                return Self::begin_again(path, total_timesteps, options);
+                return Self::begin_again(catalogue, path, total_timesteps, options, observers);
             }
             found => found?,
         };
@@ -32,60 +41,85 @@ impl Trainer {
         let lock = run_dir.lock()?;
         let saved = checkpoint::load(&folder)?;
         let record: Record = part(&saved, "record")?;
-        let config = resumed_config(&saved, &run_dir, total_timesteps)?;
-        checks::record(&record, config.num_envs).map_err(SessionError::from)?;
-        if record.steps > config.total_timesteps {
-            return Err(TrainError::TooShort { done: record.steps, total: config.total_timesteps });
+        let experiment = resumed_experiment(catalogue, &saved, &run_dir, total_timesteps)?;
+        let restored = Restored::new(&experiment, &record, &saved)?;
+        let (phases, done) = (restored.agent.phases(experiment.config.total_timesteps), record.env_steps);
+        if done > phases.steps {
+            return Err(TrainError::TooShort { done, total: experiment.config.total_timesteps });
         }
-        let (env, agent) = restored_pair(&config, &record, &saved, &folder)?;
-        let actions: Vec<f32> = part(&saved, "actions")?;
-        checks::actions(&actions, config.num_envs, env.action_space()).map_err(SessionError::from)?;
         let seconds = checks::seconds(&saved.counters).map_err(SessionError::from)?;
 
         sweep(&run_dir);
-        let (metadata, note) = metadata_of(&run_dir, &config);
-        let mut loggers = Loggers::open(&run_dir, &config.env_id, metadata.created_at_unix)?;
-        loggers.truncate_after(record.steps)?;
-        let mut trainer = Self::assemble(config, options, run_dir, lock, env, agent, loggers, metadata);
-        if let Some(note) = note {
-            trainer.display.note(&note);
-        }
-        if let Some(best) = &record.best {
-            trainer.display.remember_best(best.mean_reward);
-        }
-        trainer.actions = actions;
-        trainer.steps_before = record.steps;
-        trainer.seconds_before = seconds;
-        trainer.metadata.best = record.best.clone();
-        trainer.metadata.progress.status = RunStatus::Running;
+        let (metadata, note) = metadata_of(&run_dir, &experiment.config);
+        let folder = Folder::open(run_dir, lock, metadata, &experiment.config.env_id)?;
+        let Restored { env, agent, metrics, actions, begins_anew } = restored;
+        let mut trainer = Self::assemble(experiment, options, Some(folder), observers, env, agent)?;
+        trainer.action_map.to_env(&actions, &mut trainer.executed);
+        (trainer.actions, trainer.metrics) = (actions, metrics);
+        (trainer.steps_before, trainer.seconds_before) = (record.env_steps, seconds);
         trainer.record = record;
-        trainer.write_config()?;
-        trainer.write_metadata()?;
+        trainer.take_up(note, begins_anew)?;
         Ok(trainer)
     }
 
+    /// What is told, written and begun once everything has proved sound.
+    fn take_up(&mut self, note: Option<String>, begins_anew: bool) -> Result<(), TrainError> {
+        let at = self.clock().at;
+        if let Some(folder) = &mut self.folder {
+            folder.loggers.truncate_after(at)?;
+            folder.metadata.best = self.record.best.clone();
+            folder.metadata.progress.status = RunStatus::Running;
+        }
+        for observer in &mut self.observers {
+            observer.resumed_at(at).map_err(TrainError::Observer)?;
+        }
+        if let Some(note) = note {
+            self.display.note(&note);
+        }
+        if let Some(best) = &self.record.best {
+            self.display.remember_best(best.mean_reward);
+        }
+        if begins_anew {
+            self.display.note("note: the state of the environments was not saved; new episodes begin");
+            self.record.restart_round(self.env.num_envs());
+            self.begin_episodes()?;
+        }
+        self.write_config()?;
+        self.write_metadata()
+    }
+
     /// Begins a run again in its own folder: it was killed before its first checkpoint, so nothing is lost.
-    fn begin_again(run: &Path, total_timesteps: Option<u64>, options: TrainOptions) -> Result<Self, TrainError> {
+    fn begin_again(
+        catalogue: &Catalogue,
+        run: &Path,
+        total_timesteps: Option<u64>,
+        options: TrainOptions,
+        observers: Vec<Box<dyn Observer>>,
+    ) -> Result<Self, TrainError> {
         let run_dir = RunDir::open(run)?;
         let lock = run_dir.lock()?;
         let path = run_dir.config();
         let text = fs::read_to_string(&path).map_err(|source| TrainError::Read { path, source })?;
-        let mut config = edited::read(&text).map_err(SessionError::from)?;
+        let mut experiment = catalogue.read(&text, "config.yaml", &[]).map_err(SessionError::from)?;
+        let config = &mut experiment.config;
         config.total_timesteps = total_timesteps.unwrap_or(config.total_timesteps);
-        let (env, agent) = new_pair(&config)?;
+        let mut env = experiment.training_env()?;
+        let agent = experiment.agent(env.as_ref(), Purpose::Train)?;
+        env.reset(None).map_err(TrainError::environment)?;
         sweep(&run_dir);
+        let config = &experiment.config;
         let metadata = Metadata { tags: config.tags.clone(), ..Metadata::collect(config.total_timesteps) };
-        let mut loggers = Loggers::open(&run_dir, &config.env_id, metadata.created_at_unix)?;
-        loggers.truncate_after(0)?;
-        let mut trainer = Self::assemble(config, options, run_dir, lock, env, agent, loggers, metadata);
-        trainer.write_config()?;
-        trainer.write_metadata()?;
+        let folder = Folder::open(run_dir, lock, metadata, &config.env_id)?;
+        let mut trainer = Self::assemble(experiment, options, Some(folder), observers, env, agent)?;
+        trainer.take_up(None, false)?;
+        trainer.begin_episodes()?;
         Ok(trainer)
     }
 
     /// When there is nothing left to do, measures the policy again instead of running.
     pub fn already_finished(&mut self) -> Result<Option<Outcome>, TrainError> {
-        if !self.progress().is_over() || self.record.unattended {
+        let clock = self.clock();
+        if !clock.is_over() || self.record.served < clock.at {
             return Ok(None);
         }
         self.record.last_evaluation = self.evaluate()?;
@@ -106,16 +140,22 @@ fn run_of(folder: &Path) -> (PathBuf, PathBuf) {
     (run(&folder), folder)
 }
 
-/// The settings of the checkpoint, with the number of steps asked for: by this call, or by an earlier one that was killed
-/// before it could save, which `config.yaml` tells.
-fn resumed_config(saved: &Checkpoint, run: &RunDir, total: Option<u64>) -> Result<RunConfig, TrainError> {
-    let mut config = validated_config(&saved.config)?;
+/// What the checkpoint ran, with the number of steps asked for: by this call, or by an earlier one that was killed before it
+/// could save, which `config.yaml` tells.
+fn resumed_experiment(
+    catalogue: &Catalogue,
+    saved: &Checkpoint,
+    run: &RunDir,
+    total: Option<u64>,
+) -> Result<Experiment, TrainError> {
+    let mut experiment = catalogue.experiment(&saved.config).map_err(SessionError::from)?;
+    let config = &mut experiment.config;
     let path = run.config();
     match fs::read_to_string(&path) {
         Ok(text) => {
             let edited = |changes: String| TrainError::Edited { path: path.clone(), changes };
-            let file = edited::read(&text).map_err(|error| edited(edited::mistake(&error)))?;
-            let differences = edited::differences(&config, &file);
+            let file = edited::read(catalogue, &text).map_err(|error| edited(error.in_one_line()))?;
+            let differences = edited::differences(config, &file);
             if !differences.is_empty() {
                 return Err(edited(differences.join(", ")));
             }
@@ -126,29 +166,49 @@ fn resumed_config(saved: &Checkpoint, run: &RunDir, total: Option<u64>) -> Resul
         Err(source) => return Err(TrainError::Read { path, source }),
     }
     config.total_timesteps = total.unwrap_or(config.total_timesteps);
-    Ok(config)
+    Ok(experiment)
 }
 
 /// Environments and agent as they were when the checkpoint was saved.
-fn restored_pair(
-    config: &RunConfig,
-    record: &Record,
-    saved: &Checkpoint,
-    folder: &Path,
-) -> Result<(Box<dyn VecEnv>, Box<dyn Agent>), TrainError> {
-    // The settings are the checkpoint's, so it is to blame for all that they lead to.
-    let mut env = training_env(config).map_err(|e| misfit("config", &e))?;
-    memory::check(config, env.as_ref(), Purpose::Resume).map_err(SessionError::from)?;
-    let mut agent = build_agent(config, env.as_ref()).map_err(|e| misfit("config", &e))?;
-    checks::counts(&saved.snapshot.state).map_err(SessionError::from)?;
-    let world = saved.snapshot.state.get("env").unwrap_or(&Value::Null);
-    env.restore(world).map_err(SessionError::from)?;
-    agent.exchange(&mut StateIo::Load(&saved.snapshot)).map_err(SessionError::from)?;
-    let no_store = || CheckpointError::NoStore { path: folder.to_path_buf() };
-    let mut store = checkpoint::open_store(saved)?.ok_or_else(no_store)?;
-    agent.read_store(&mut store).map_err(|e| misfit("store", &e))?;
-    agent.check_place(record.steps, record.round).map_err(SessionError::from)?;
-    Ok((env, agent))
+struct Restored {
+    env: Box<dyn VecEnv>,
+    agent: Box<dyn Agent>,
+    metrics: Metrics,
+    actions: Vec<f32>,
+    /// Whether the environments could not be saved and were reset.
+    begins_anew: bool,
+}
+
+impl Restored {
+    fn new(experiment: &Experiment, record: &Record, saved: &Checkpoint) -> Result<Self, TrainError> {
+        // The settings are the checkpoint's, so it is to blame for all that they lead to.
+        let mut env = experiment.training_env().map_err(|e| misfit("config", &e))?;
+        checks::record(record, env.num_envs()).map_err(SessionError::from)?;
+        let mut agent = match experiment.agent(env.as_ref(), Purpose::Resume) {
+            Err(memory @ SessionError::Memory(_)) => return Err(memory.into()),
+            other => other.map_err(|e| misfit("config", &e))?,
+        };
+        checks::counts(&saved.snapshot.training.values).map_err(SessionError::from)?;
+        let actions: Vec<f32> = part(saved, "actions")?;
+        checks::actions(&actions, env.num_envs(), &env.spaces().action).map_err(SessionError::from)?;
+        let mut metrics = Metrics::default();
+        let mut stores = StoreReader(saved);
+        let mut io = StateIo::load(&saved.snapshot, Some(&mut stores));
+        agent.visit_state(&mut io).and_then(|()| io.metrics(&mut metrics)).map_err(SessionError::from)?;
+        let begins_anew = saved.environments.is_none();
+        match &saved.environments {
+            Some(state) => {
+                env.restore(state).map_err(SessionError::from)?;
+                agent.check_place(record.env_steps, record.round).map_err(SessionError::from)?;
+            }
+            None => {
+                // Other episodes than the run began with.
+                let seeding = Seeding::new(experiment.config.seed, format!("env@{}", record.env_steps));
+                env.reset(Some(&seeding)).map_err(TrainError::environment)?;
+            }
+        }
+        Ok(Self { env, agent, metrics, actions, begins_anew })
+    }
 }
 
 /// The run's metadata, or new ones with a note of why: they describe the run, and nothing in it depends on them.
@@ -185,7 +245,7 @@ fn sweep(run: &RunDir) {
 }
 
 fn part<T: serde::de::DeserializeOwned>(saved: &Checkpoint, name: &str) -> Result<T, TrainError> {
-    let value = saved.snapshot.state.get(name).cloned().unwrap_or_default();
+    let value = saved.snapshot.training.values.get(name).cloned().unwrap_or_default();
     serde_json::from_value(value).map_err(|e| misfit(name, &e))
 }
 

@@ -1,0 +1,324 @@
+//! All that can be run by name: the built-in algorithms and environments, and what a user adds to them.
+
+use crate::experiment::{Experiment, SessionError};
+use axiomrl_algos::config::{ConfigError, Document};
+use axiomrl_algos::parts::checks::{BuildError, check_fit};
+use axiomrl_algos::registry::{self, About, Algorithm};
+use axiomrl_algos::{AlgoEntry, RunConfig, Setup, StateError};
+use axiomrl_envs::names::{short, suggestion};
+use axiomrl_envs::registry as native;
+use axiomrl_envs::{EachEnv, Env, EnvError, EnvSource, Wrapping};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+/// Makes sources of an environment: with the options of a run file, and what is wrapped round it.
+pub trait EnvFactory: Send + Sync {
+    fn source(
+        &self,
+        name: &str,
+        kwargs: &Map<String, Value>,
+        wrapping: Wrapping,
+    ) -> Result<Arc<dyn EnvSource>, EnvError>;
+}
+
+/// A function that makes an environment is a factory; it takes no options.
+impl<F, E> EnvFactory for F
+where
+    F: Fn() -> E + Clone + Send + Sync + 'static,
+    E: Env + 'static,
+{
+    fn source(
+        &self,
+        name: &str,
+        kwargs: &Map<String, Value>,
+        wrapping: Wrapping,
+    ) -> Result<Arc<dyn EnvSource>, EnvError> {
+        if let Some(key) = kwargs.keys().next() {
+            let problem = format!("unknown option `{key}`; it takes none");
+            return Err(EnvError::BadOption { env: name.to_owned(), problem });
+        }
+        let make = self.clone();
+        let source = EachEnv::new(name, wrapping, move || Ok(Box::new(make()) as Box<dyn Env>));
+        source.spaces()?;
+        Ok(Arc::new(source))
+    }
+}
+
+/// A factory whose environments take options: each is named, so that a mistyped one is refused.
+pub struct WithOptions<F> {
+    names: Vec<String>,
+    make: F,
+}
+
+impl<F> WithOptions<F>
+where
+    F: Fn(&Map<String, Value>) -> Result<Box<dyn Env>, EnvError> + Clone + Send + Sync + 'static,
+{
+    pub fn new(names: &[&str], make: F) -> Self {
+        Self { names: names.iter().map(|&name| name.to_owned()).collect(), make }
+    }
+}
+
+impl<F> EnvFactory for WithOptions<F>
+where
+    F: Fn(&Map<String, Value>) -> Result<Box<dyn Env>, EnvError> + Clone + Send + Sync + 'static,
+{
+    fn source(
+        &self,
+        name: &str,
+        kwargs: &Map<String, Value>,
+        wrapping: Wrapping,
+    ) -> Result<Arc<dyn EnvSource>, EnvError> {
+        if let Some(key) = kwargs.keys().find(|key| !self.names.contains(key)) {
+            let problem = format!("unknown option `{key}`; it takes {}", self.names.join(", "));
+            return Err(EnvError::BadOption { env: name.to_owned(), problem });
+        }
+        let (make, given) = (self.make.clone(), kwargs.clone());
+        let source = EachEnv::new(name, wrapping, move || make(&given));
+        source.spaces()?;
+        Ok(Arc::new(source))
+    }
+}
+
+/// A source of ready-made batches is a factory that takes no options and wraps nothing.
+pub struct Batches<S>(pub Arc<S>);
+
+impl<S: EnvSource + 'static> EnvFactory for Batches<S> {
+    fn source(
+        &self,
+        name: &str,
+        kwargs: &Map<String, Value>,
+        wrapping: Wrapping,
+    ) -> Result<Arc<dyn EnvSource>, EnvError> {
+        let refuse = |problem: String| Err(EnvError::BadOption { env: name.to_owned(), problem });
+        if let Some(key) = kwargs.keys().next() {
+            return refuse(format!("unknown option `{key}`; it takes none"));
+        }
+        if wrapping != Wrapping::default() {
+            return refuse("its environments come in batches, which cannot be wrapped; set `frame_stack` and `action_repeat` to 1".to_owned());
+        }
+        Ok(self.0.clone())
+    }
+}
+
+/// Finds environments that are in no table, such as `module:Name-v1`.
+pub trait EnvResolver: Send + Sync {
+    /// `None` for names that it does not know.
+    fn resolve(&self, name: &str) -> Option<Arc<dyn EnvFactory>>;
+}
+
+/// What is known of an environment.
+#[derive(Clone)]
+pub struct EnvEntry {
+    pub name: String,
+    pub summary: String,
+    /// Episodes are truncated after this many steps.
+    pub max_steps: Option<u64>,
+    /// The mean return from which the task counts as solved.
+    pub reward_threshold: Option<f64>,
+    /// Options of its own: name and meaning.
+    pub kwargs: Vec<(String, String)>,
+    factory: Arc<dyn EnvFactory>,
+}
+
+/// A built-in environment.
+struct Native;
+
+impl EnvFactory for Native {
+    fn source(
+        &self,
+        name: &str,
+        kwargs: &Map<String, Value>,
+        wrapping: Wrapping,
+    ) -> Result<Arc<dyn EnvSource>, EnvError> {
+        native::source(name, kwargs, wrapping)
+    }
+}
+
+/// Why something could not be added.
+#[derive(Debug, thiserror::Error)]
+pub enum CatalogueError {
+    #[error("there is {kind} `{name}` already; give yours another name")]
+    Taken { kind: &'static str, name: String },
+    #[error("`{name}` is no name for {kind}: use letters, digits, `_`, `-`, `.`, `:` and `/`")]
+    BadName { kind: &'static str, name: String },
+}
+
+/// The rows that commands, run files and loaded policies look names up in.
+#[derive(Clone)]
+pub struct Catalogue {
+    algorithms: Vec<Arc<AlgoEntry>>,
+    environments: Vec<EnvEntry>,
+    resolvers: Vec<Arc<dyn EnvResolver>>,
+}
+
+impl Default for Catalogue {
+    fn default() -> Self {
+        Self::builtin()
+    }
+}
+
+impl Catalogue {
+    /// What comes with the program.
+    pub fn builtin() -> Self {
+        let texts = |pairs: &[(&str, &str)]| pairs.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
+        let environment = |info: &native::EnvInfo| EnvEntry {
+            name: info.name.to_owned(),
+            summary: info.summary.to_owned(),
+            max_steps: info.max_steps,
+            reward_threshold: info.reward_threshold,
+            kwargs: texts(info.kwargs),
+            factory: Arc::new(Native),
+        };
+        Self {
+            algorithms: registry::builtin().into_iter().map(Arc::new).collect(),
+            environments: native::list().iter().map(environment).collect(),
+            resolvers: Vec::new(),
+        }
+    }
+
+    /// Adds an algorithm: run files, `explain`, checkpoints and all the rest then know it by its name.
+    pub fn algorithm<A: Algorithm>(
+        &mut self,
+        about: About,
+        preset: fn() -> A::Config,
+    ) -> Result<&mut Self, CatalogueError> {
+        check_name("an algorithm", about.name, self.find_algorithm(about.name).is_some())?;
+        self.algorithms.push(Arc::new(AlgoEntry::new::<A>(about, preset)));
+        Ok(self)
+    }
+
+    /// Adds an environment; a function that makes one is a factory.
+    pub fn environment(
+        &mut self,
+        name: &str,
+        summary: &str,
+        factory: impl EnvFactory + 'static,
+    ) -> Result<&mut Self, CatalogueError> {
+        check_name("an environment", name, self.find_environment(name).is_some())?;
+        self.environments.push(EnvEntry {
+            name: name.to_owned(),
+            summary: summary.to_owned(),
+            max_steps: None,
+            reward_threshold: None,
+            kwargs: Vec::new(),
+            factory: Arc::new(factory),
+        });
+        Ok(self)
+    }
+
+    /// Asks `resolver` for environments that are in no table.
+    pub fn resolver(&mut self, resolver: impl EnvResolver + 'static) -> &mut Self {
+        self.resolvers.push(Arc::new(resolver));
+        self
+    }
+
+    pub fn algorithms(&self) -> &[Arc<AlgoEntry>] {
+        &self.algorithms
+    }
+
+    pub fn all_environments(&self) -> &[EnvEntry] {
+        &self.environments
+    }
+
+    pub fn find_algorithm(&self, name: &str) -> Option<&Arc<AlgoEntry>> {
+        self.algorithms.iter().find(|entry| entry.name == name)
+    }
+
+    pub fn find_environment(&self, name: &str) -> Option<&EnvEntry> {
+        self.environments.iter().find(|entry| entry.name == name)
+    }
+
+    /// The names of all algorithms, for messages.
+    pub fn algorithm_names(&self) -> Vec<&str> {
+        self.algorithms.iter().map(|entry| entry.name).collect()
+    }
+
+    /// The environments that a configuration asks for.
+    pub fn environments(&self, config: &RunConfig) -> Result<Arc<dyn EnvSource>, EnvError> {
+        let wrapping = Wrapping { action_repeat: config.action_repeat, frame_stack: config.frame_stack };
+        let name = config.env_id.as_str();
+        if let Some(entry) = self.find_environment(name) {
+            return entry.factory.source(name, &config.env_kwargs, wrapping);
+        }
+        if let Some(factory) = self.resolvers.iter().find_map(|resolver| resolver.resolve(name)) {
+            return factory.source(name, &config.env_kwargs, wrapping);
+        }
+        let known: Vec<&str> = self.environments.iter().map(|entry| entry.name.as_str()).collect();
+        Err(EnvError::unknown(name, &known))
+    }
+
+    /// Reads a run file whole: every default filled in, `assignments` (`key=value`) applied, and all of it refused that
+    /// training would refuse.
+    pub fn read(&self, text: &str, source_name: &str, assignments: &[String]) -> Result<Experiment, ConfigError> {
+        let document = Document::parse(text, source_name, assignments)?;
+        let entry = self.asked_for(&document)?;
+        let config = entry.read_document(&document)?;
+        entry.refuse_idle(&document, &config.algo_kwargs.0)?;
+        let environments = self.environments(&config).map_err(|error| {
+            let message = error.to_string();
+            match error {
+                EnvError::BadSetting { key, .. } => document.blame(&[&key], message),
+                _ => document.blame_value(&["env_id"], message),
+            }
+        })?;
+        let experiment = Experiment::new(config, entry.clone(), environments);
+        experiment.check_fit().map_err(|error| match error {
+            SessionError::Build(BuildError::Setting(problem)) => document.problem(&problem),
+            misfit => document.blame_value(&["env_id", "algo"], misfit.to_string()),
+        })?;
+        Ok(experiment)
+    }
+
+    /// The algorithm that a document asks for.
+    fn asked_for(&self, document: &Document) -> Result<&Arc<AlgoEntry>, ConfigError> {
+        let name = document.name_at("algo")?;
+        self.find_algorithm(name).ok_or_else(|| {
+            let known = suggestion(name, &self.algorithm_names());
+            document.blame_value(&["algo"], format!("unknown algorithm `{}`{known}", short(name)))
+        })
+    }
+
+    /// A configuration that was kept as JSON, such as a checkpoint's: checked like a run file, since it may be damaged, forged
+    /// or older than a setting.
+    pub fn revalidate(&self, config: &Value) -> Result<(RunConfig, Arc<AlgoEntry>), StateError> {
+        let misfit = |problem: String| StateError::Misfit { name: "config".to_owned(), problem };
+        let read = || -> Result<(RunConfig, Arc<AlgoEntry>), ConfigError> {
+            let document = Document::of(config, "the saved configuration")?;
+            let entry = self.asked_for(&document)?;
+            Ok((entry.revalidate(config)?, entry.clone()))
+        };
+        read().map_err(|error| misfit(error.in_one_line()))
+    }
+
+    /// As [`Catalogue::revalidate`], with the environments that it asks for.
+    pub fn experiment(&self, config: &Value) -> Result<Experiment, StateError> {
+        let (config, entry) = self.revalidate(config)?;
+        let environments = self.environments(&config).map_err(|error| StateError::Misfit {
+            name: "config".to_owned(),
+            problem: error.to_string(),
+        })?;
+        Ok(Experiment::new(config, entry, environments))
+    }
+}
+
+impl Experiment {
+    /// Whether environment, algorithm and settings go together. Nothing of the agent is made.
+    pub fn check_fit(&self) -> Result<(), SessionError> {
+        let seeding = axiomrl_envs::Seeding::new(self.config.seed, "env");
+        let lanes = self.environments.lanes(axiomrl_envs::Purpose::Training, 1);
+        let env = self.environments.make(lanes.max(1), &seeding, axiomrl_envs::Purpose::Training)?;
+        let setup: Setup = self.setup(env.as_ref());
+        check_fit(&self.algorithm, &self.config.env_id, &setup)?;
+        Ok(self.algorithm.check(&self.config.algo_kwargs.0, &setup)?)
+    }
+}
+
+fn check_name(kind: &'static str, name: &str, taken: bool) -> Result<(), CatalogueError> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-.:/".contains(c);
+    match (taken, !name.is_empty() && name.chars().all(plain)) {
+        (true, _) => Err(CatalogueError::Taken { kind, name: name.to_owned() }),
+        (_, false) => Err(CatalogueError::BadName { kind, name: name.to_owned() }),
+        _ => Ok(()),
+    }
+}
