@@ -1,8 +1,8 @@
 //! Fills a large replay store, samples from it, and tells the most memory the process held:
 //! `cargo run --release -p axiomrl-core --example store_memory -- vectors|frames`. Linux only: the kernel keeps the peak.
 
-use axiomrl_core::{Batch, FrameSpec, Replay, ReplaySpec, stream};
-use axiomrl_envs::{DType, ObsRef};
+use axiomrl_core::{Batch, BatchSource, RewardScale, Ring, RingSpec, SampleOptions, View, Window, stream};
+use axiomrl_envs::{FrameSpec, ObsRef, ObsWidths};
 use serde_json::json;
 use std::process::ExitCode;
 
@@ -27,42 +27,33 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn spec(capacity: usize, obs_width: usize, obs_dtype: DType, frames: FrameSpec) -> ReplaySpec {
-    ReplaySpec {
-        capacity,
-        lanes: 1,
-        obs_width,
-        obs_dtype,
-        frames,
-        action_width: 1,
-        mask_width: 0,
-        n_step: 1,
-        gamma: 0.99,
-        prioritized: None,
-    }
+fn spec(capacity: usize, widths: ObsWidths, byte_frames: FrameSpec) -> RingSpec {
+    RingSpec { capacity, lanes: 1, widths, byte_frames, action_width: 1, mask_width: 0 }
 }
 
 fn vectors() -> String {
     let (capacity, width) = (1_000_000, 17);
-    let mut replay = Replay::new(spec(capacity, width, DType::F32, FrameSpec::SINGLE));
+    let mut ring = Ring::new(spec(capacity, ObsWidths { floats: width, bytes: 0 }, FrameSpec::SINGLE));
     let obs = |i: usize| (0..width).map(|j| (i + j) as f32).collect::<Vec<f32>>();
-    replay.begin(0, ObsRef::F32(&obs(0)), &[]);
+    ring.begin(0, ObsRef::of_floats(1, &obs(0)), &[]);
     for i in 0..capacity {
         let (now, ended) = (obs(i + 1), i % EPISODE == EPISODE - 1);
-        replay.push(0, &[0.0], 1.0, ended, false, ObsRef::F32(&now), &[], ObsRef::F32(&now), &[]);
+        let now = ObsRef::of_floats(1, &now);
+        ring.push(0, &[0.0], 1.0, ended, false, now, &[], now, &[]);
     }
-    sample(&replay);
-    format!("{} transitions of {width} floats", replay.len())
+    sample(&ring);
+    format!("{} transitions of {width} floats", ring.len())
 }
 
 /// Stacked frames as an image environment hands them out: each observation repeats three frames of the one before, and the
 /// store keeps each frame once.
 fn frames() -> String {
     let capacity = 100_000;
-    let mut replay = Replay::new(spec(capacity, FRAME * STACK, DType::U8, FrameSpec { count: STACK, chunk: 1 }));
+    let widths = ObsWidths { floats: 0, bytes: FRAME * STACK };
+    let mut ring = Ring::new(spec(capacity, widths, FrameSpec { count: STACK, chunk: 1 }));
     // Pages that were never written would not count.
     let mut stack: Vec<u8> = (0..FRAME * STACK).map(|i| (i % 251) as u8 + 1).collect();
-    replay.begin(0, ObsRef::U8(&stack), &[]);
+    ring.begin(0, ObsRef::of_bytes(1, &stack), &[]);
     for i in 0..capacity {
         // Channels last: the oldest frame of each pixel makes room for the newest.
         for (at, pixel) in stack.chunks_exact_mut(STACK).enumerate() {
@@ -74,15 +65,19 @@ fn frames() -> String {
             // A new episode shows its first frame as often as there is room.
             stack.chunks_exact_mut(STACK).for_each(|pixel| pixel.fill(pixel[STACK - 1]));
         }
-        replay.push(0, &[0.0], 1.0, ended, false, ObsRef::U8(&stack), &[], ObsRef::U8(&last), &[]);
+        let (next, last) = (ObsRef::of_bytes(1, &stack), ObsRef::of_bytes(1, &last));
+        ring.push(0, &[0.0], 1.0, ended, false, next, &[], last, &[]);
     }
-    sample(&replay);
-    format!("{} transitions of 84x84x4 bytes", replay.len())
+    sample(&ring);
+    format!("{} transitions of 84x84x4 bytes", ring.len())
 }
 
-fn sample(replay: &Replay) {
-    let mut batch = Batch::default();
-    replay.sample(256, 1.0, &mut stream(1, "sample"), &mut batch);
+fn sample(ring: &Ring) {
+    let mut view = View::new(ring, Window { n_step: 1, gamma: 0.99 }, None, None).expect("windows of one step");
+    let (mut batch, mut rng) = (Batch::default(), stream(1, "sample"));
+    batch.resize(&view.shape(), 256);
+    let mut options = SampleOptions { rng: &mut rng, beta: 1.0, reward: RewardScale::default() };
+    view.fill(0..256, &mut options, &mut batch).expect("the store is full");
 }
 
 fn peak_mib() -> Option<u64> {

@@ -1,73 +1,124 @@
-//! What every store hands to a learner.
+//! What every source hands to a learner.
 
-use axiomrl_envs::{DType, ObsBuf};
+use axiomrl_envs::{ObsBuf, ObsRef, ObsWidths};
+use std::borrow::Cow;
 
-/// Transitions to learn from, row by row. There is no `done` here: whoever forms `reward + discount * value(next_obs)`
-/// cannot confuse the end of the world with the end of the clock.
-///
-/// The buffers are kept from one sample to the next, so a batch of constant shape is allocated once.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Batch {
-    pub rows: usize,
-    /// `rows * obs_width`
-    pub obs: ObsBuf,
-    /// `rows * mask_width`: the choices that were allowed in `obs`; empty without masks
-    pub mask: Vec<bool>,
-    /// `rows * action_width`
-    pub action: Vec<f32>,
-    /// discounted sum over the window
-    pub reward: Vec<f32>,
-    /// γ^k·(1−terminated), with k the length of the window used
-    pub discount: Vec<f32>,
-    /// `rows * obs_width`: the observation after the window, before any restart
-    pub next_obs: ObsBuf,
-    /// `rows * mask_width`: the choices allowed in `next_obs`; empty without masks
-    pub next_mask: Vec<bool>,
-    /// importance weights, 1 unless the store is prioritised
-    pub weight: Vec<f32>,
-    /// names of the rows, for priority updates
-    pub index: Vec<u64>,
+/// The name of a row whose source keeps no names: nothing is learned about it.
+pub const NO_INDEX: u64 = u64::MAX;
+
+/// How wide the rows of a batch are, and how many steps each has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BatchShape {
+    /// transitions of a row; 1 for single steps
+    pub steps: usize,
+    pub widths: ObsWidths,
+    pub action_width: usize,
+    /// entries of an action mask, 0 without masks
+    pub mask_width: usize,
+    /// numbers of the memory a row begins with, 0 without one
+    pub state_width: usize,
 }
 
-impl Default for Batch {
-    fn default() -> Self {
-        Self {
-            rows: 0,
-            obs: ObsBuf::F32(Vec::new()),
-            mask: Vec::new(),
-            action: Vec::new(),
-            reward: Vec::new(),
-            discount: Vec::new(),
-            next_obs: ObsBuf::F32(Vec::new()),
-            next_mask: Vec::new(),
-            weight: Vec::new(),
-            index: Vec::new(),
-        }
-    }
+/// Rows to learn from, each a sequence of `steps` transitions, time-major: entry `(t, row)` of a column is at
+/// `t * rows + row`. A single step is a sequence of one, so its columns begin with the observations of all rows, followed
+/// by the next observations of all rows.
+///
+/// There is no `done` here: whoever forms `reward + discount * value(next)` cannot confuse the end of the world with the
+/// end of the clock.
+///
+/// The buffers are kept from one sample to the next, so a batch of constant shape is allocated once.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Batch {
+    pub steps: usize,
+    pub rows: usize,
+    /// `(steps + 1) * rows` rows
+    pub obs: ObsBuf,
+    /// `(steps + 1) * rows * mask_width`: the choices that are allowed; empty without masks
+    pub masks: Vec<bool>,
+    /// `(steps + 1) * rows`: whether the memory is emptied before this observation; never within single steps
+    pub starts: Vec<bool>,
+    /// `steps * rows * action_width`
+    pub action: Vec<f32>,
+    /// `steps * rows`: discounted sum over the window
+    pub reward: Vec<f32>,
+    /// `steps * rows`: γ^k·(1−terminated), with k the length of the window used
+    pub discount: Vec<f32>,
+    /// `steps * rows`: the time whose observation follows the window, before any restart; 1 for single steps, however
+    /// long their windows
+    pub next: Vec<u32>,
+    /// `steps * rows`: whether something was done there, so that it can be learned from
+    pub valid: Vec<bool>,
+    /// `rows * state_width`: the memory before the first observation
+    pub state: Vec<f32>,
+    /// importance weights, 1 unless the source has priorities
+    pub weight: Vec<f32>,
+    /// names of the rows, for what is learned about them; [`NO_INDEX`] where they have none
+    pub index: Vec<u64>,
+    pub extra: Vec<Extra>,
+}
+
+/// A column that only some sources have.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Extra {
+    pub name: Cow<'static, str>,
+    pub width: usize,
+    /// `steps * rows * width`
+    pub values: Vec<f32>,
 }
 
 impl Batch {
-    /// Gives every buffer its size for `rows` rows. What the buffers hold afterwards is unspecified.
-    pub fn resize(&mut self, rows: usize, dtype: DType, obs_width: usize, action_width: usize, mask_width: usize) {
-        self.rows = rows;
-        resize_obs(&mut self.obs, dtype, rows * obs_width);
-        resize_obs(&mut self.next_obs, dtype, rows * obs_width);
-        self.mask.resize(rows * mask_width, true);
-        self.next_mask.resize(rows * mask_width, true);
-        self.action.resize(rows * action_width, 0.0);
-        self.reward.resize(rows, 0.0);
-        self.discount.resize(rows, 0.0);
+    /// Gives every buffer its size for `rows` rows, without extra columns. What the buffers hold afterwards is unspecified.
+    pub fn resize(&mut self, shape: &BatchShape, rows: usize) {
+        (self.steps, self.rows) = (shape.steps, rows);
+        let (acted, seen) = (shape.steps * rows, (shape.steps + 1) * rows);
+        self.obs.reshape(shape.widths, seen);
+        self.masks.resize(seen * shape.mask_width, true);
+        self.starts.resize(seen, false);
+        self.action.resize(acted * shape.action_width, 0.0);
+        self.reward.resize(acted, 0.0);
+        self.discount.resize(acted, 0.0);
+        self.next.resize(acted, 1);
+        self.valid.resize(acted, true);
+        self.state.resize(rows * shape.state_width, 0.0);
         self.weight.resize(rows, 1.0);
-        self.index.resize(rows, 0);
+        self.index.resize(rows, NO_INDEX);
+        self.extra.clear();
     }
-}
 
-/// Keeps the buffer when it already has the right kind of numbers.
-pub(crate) fn resize_obs(buffer: &mut ObsBuf, dtype: DType, len: usize) {
-    match (&mut *buffer, dtype) {
-        (ObsBuf::F32(values), DType::F32) => values.resize(len, 0.0),
-        (ObsBuf::U8(values), DType::U8) => values.resize(len, 0),
-        _ => *buffer = ObsBuf::zeros(dtype, len),
+    /// The first observation of each row.
+    pub fn obs(&self) -> ObsRef<'_> {
+        self.obs.range(0..self.rows)
+    }
+
+    /// The observations after the first: of single steps, what the window led to.
+    pub fn next_obs(&self) -> ObsRef<'_> {
+        self.obs.range(self.rows..(self.steps + 1) * self.rows)
+    }
+
+    /// The choices allowed in [`Batch::obs`]; empty without masks.
+    pub fn masks(&self) -> &[bool] {
+        &self.masks[..self.rows * self.mask_width()]
+    }
+
+    /// The choices allowed in [`Batch::next_obs`]; empty without masks.
+    pub fn next_masks(&self) -> &[bool] {
+        &self.masks[self.rows * self.mask_width()..]
+    }
+
+    fn mask_width(&self) -> usize {
+        self.masks.len() / self.starts.len().max(1)
+    }
+
+    /// What the batch was last resized to.
+    pub fn shape(&self) -> BatchShape {
+        let rows = self.rows.max(1);
+        BatchShape {
+            steps: self.steps,
+            widths: self.obs.widths(),
+            action_width: self.action.len() / (self.steps * rows).max(1),
+            mask_width: self.mask_width(),
+            state_width: self.state.len() / rows,
+        }
     }
 }
 
@@ -75,24 +126,46 @@ pub(crate) fn resize_obs(buffer: &mut ObsBuf, dtype: DType, len: usize) {
 mod tests {
     use super::*;
 
+    const SHAPE: BatchShape = BatchShape {
+        steps: 1,
+        widths: ObsWidths { floats: 1, bytes: 3 },
+        action_width: 2,
+        mask_width: 4,
+        state_width: 0,
+    };
+
     #[test]
     fn resizing_sets_every_length_and_keeps_the_memory() {
         let mut batch = Batch::default();
-        batch.resize(8, DType::U8, 3, 2, 4);
-        assert_eq!(batch.obs, ObsBuf::U8(vec![0; 24]));
-        assert_eq!((batch.action.len(), batch.mask.len(), batch.next_mask.len()), (16, 32, 32));
+        batch.resize(&SHAPE, 8);
+        assert_eq!((batch.obs.floats.len(), batch.obs.bytes.len()), (16, 48));
+        assert_eq!((batch.action.len(), batch.masks.len(), batch.starts.len()), (16, 64, 16));
         let before = batch.reward.as_ptr();
-        batch.resize(4, DType::U8, 3, 2, 4);
-        batch.resize(8, DType::U8, 3, 2, 4);
+        batch.resize(&SHAPE, 4);
+        batch.resize(&SHAPE, 8);
         assert_eq!(batch.reward.as_ptr(), before);
-        assert_eq!((batch.rows, batch.next_obs.len(), batch.index.len()), (8, 24, 8));
+        assert_eq!((batch.rows, batch.next.len(), batch.index.len(), batch.shape()), (8, 8, 8, SHAPE));
     }
 
     #[test]
-    fn the_kind_of_numbers_can_change() {
+    fn a_single_step_is_two_halves() {
         let mut batch = Batch::default();
-        batch.resize(2, DType::F32, 3, 1, 0);
-        batch.resize(2, DType::U8, 3, 1, 0);
-        assert_eq!(batch.next_obs.dtype(), DType::U8);
+        batch.resize(&SHAPE, 2);
+        batch.obs.floats.copy_from_slice(&[1.0, 2.0, 3.0, 4.0]);
+        batch.masks[8..].fill(false);
+        assert_eq!((batch.obs().floats, batch.next_obs().floats), (&[1.0, 2.0][..], &[3.0, 4.0][..]));
+        assert_eq!((batch.next_obs().rows, batch.next_obs().bytes.len()), (2, 6));
+        assert_eq!((batch.masks(), batch.next_masks()), (&[true; 8][..], &[false; 8][..]));
+        batch.resize(&BatchShape { mask_width: 0, ..SHAPE }, 2);
+        assert!(batch.masks().is_empty() && batch.next_masks().is_empty());
+    }
+
+    #[test]
+    fn sequences_have_one_observation_more_than_steps() {
+        let mut batch = Batch::default();
+        let shape = BatchShape { steps: 3, state_width: 5, ..SHAPE };
+        batch.resize(&shape, 2);
+        assert_eq!((batch.obs.rows(), batch.reward.len(), batch.state.len()), (8, 6, 10));
+        assert_eq!((batch.obs().rows, batch.next_obs().rows, batch.shape()), (2, 6, shape));
     }
 }

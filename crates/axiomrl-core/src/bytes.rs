@@ -1,6 +1,6 @@
 //! Little-endian columns, for stores that go to a file.
 
-use axiomrl_envs::{ObsBuf, ObsRef};
+use axiomrl_envs::{ObsMut, ObsRef};
 use std::io::{self, Read, Write};
 
 /// Numbers converted at a time: large enough that the calls cost nothing, small enough for the stack's neighbourhood.
@@ -64,18 +64,22 @@ pub(crate) fn read_bools(r: &mut dyn Read, values: &mut [bool]) -> io::Result<()
     Ok(())
 }
 
+/// Rows of observations: the block of numbers, then the block of bytes.
 pub(crate) fn write_obs(w: &mut dyn Write, rows: ObsRef<'_>) -> io::Result<()> {
-    match rows {
-        ObsRef::F32(values) => write_f32s(w, values),
-        ObsRef::U8(values) => w.write_all(values),
-    }
+    write_f32s(w, rows.floats)?;
+    w.write_all(rows.bytes)
 }
 
-/// Reads rows `start..end` of rows that are `width` numbers wide.
-pub(crate) fn read_obs(r: &mut dyn Read, into: &mut ObsBuf, start: usize, end: usize, width: usize) -> io::Result<()> {
-    match into {
-        ObsBuf::F32(values) => read_f32s(r, &mut values[start * width..end * width]),
-        ObsBuf::U8(values) => r.read_exact(&mut values[start * width..end * width]),
+pub(crate) fn read_obs(r: &mut dyn Read, into: ObsMut<'_>) -> io::Result<()> {
+    read_f32s(r, into.floats)?;
+    r.read_exact(into.bytes)
+}
+
+/// Refuses what goes on after its end.
+pub(crate) fn end_of(r: &mut dyn Read, what: &str) -> io::Result<()> {
+    match r.read(&mut [0])? {
+        0 => Ok(()),
+        _ => Err(damaged(format!("there is more than {what} in it"))),
     }
 }
 

@@ -1,44 +1,47 @@
 //! Averages of what an algorithm reports between two log lines.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+
+type Name = Cow<'static, str>;
 
 /// Named values, averaged since they were last taken.
 #[derive(Clone, Debug, Default)]
 pub struct Metrics {
-    sums: BTreeMap<&'static str, (f64, u64)>,
+    sums: BTreeMap<Name, (f64, u64)>,
     /// What the user should know, each said once in the life of a process.
-    notes: BTreeMap<&'static str, bool>,
+    notes: BTreeMap<Name, bool>,
 }
 
 impl Metrics {
     /// Adds one observation of `name` to its average.
-    pub fn add(&mut self, name: &'static str, value: f32) {
-        let entry = self.sums.entry(name).or_insert((0.0, 0));
+    pub fn add(&mut self, name: impl Into<Name>, value: f32) {
+        let entry = self.sums.entry(name.into()).or_insert((0.0, 0));
         entry.0 += f64::from(value);
         entry.1 += 1;
     }
 
     /// Sets a value that is not averaged (a learning rate, a counter).
-    pub fn set(&mut self, name: &'static str, value: f64) {
-        self.sums.insert(name, (value, 1));
+    pub fn set(&mut self, name: impl Into<Name>, value: f64) {
+        self.sums.insert(name.into(), (value, 1));
     }
 
     /// The averages so far, in the order of their names; the next ones start afresh.
-    pub fn take(&mut self) -> Vec<(&'static str, f64)> {
+    pub fn take(&mut self) -> Vec<(Cow<'static, str>, f64)> {
         std::mem::take(&mut self.sums).into_iter().map(|(name, (sum, n))| (name, sum / n as f64)).collect()
     }
 
     /// Says something to the user, unless it was said before.
-    pub fn note(&mut self, text: &'static str) {
-        self.notes.entry(text).or_insert(false);
+    pub fn note(&mut self, text: impl Into<Name>) {
+        self.notes.entry(text.into()).or_insert(false);
     }
 
     /// What is to be said now.
-    pub fn take_notes(&mut self) -> Vec<&'static str> {
+    pub fn take_notes(&mut self) -> Vec<Cow<'static, str>> {
         let new = self.notes.iter_mut().filter(|(_, said)| !**said);
         new.map(|(text, said)| {
             *said = true;
-            *text
+            text.clone()
         })
         .collect()
     }
@@ -48,10 +51,10 @@ impl Metrics {
         serde_json::to_value(&self.sums).unwrap_or_default()
     }
 
-    /// Brings back what [`Metrics::save`] gave. `names` are the metrics the algorithm can report.
-    pub fn load(&mut self, saved: &serde_json::Value, names: &[&'static str]) {
+    /// Brings back what [`Metrics::save`] gave.
+    pub fn load(&mut self, saved: &serde_json::Value) {
         let saved: BTreeMap<String, (f64, u64)> = serde_json::from_value(saved.clone()).unwrap_or_default();
-        self.sums = names.iter().filter_map(|&name| saved.get(name).map(|&pair| (name, pair))).collect();
+        self.sums = saved.into_iter().map(|(name, pair)| (name.into(), pair)).collect();
     }
 }
 
@@ -66,5 +69,19 @@ mod tests {
         assert_eq!(metrics.take_notes(), ["careful"]);
         metrics.note("careful");
         assert!(metrics.take_notes().is_empty());
+    }
+
+    #[test]
+    fn averages_go_on_after_a_file_whatever_their_names() {
+        let mut metrics = Metrics::default();
+        metrics.add("loss", 1.0);
+        metrics.add(format!("head_{}/loss", 2), 5.0);
+        metrics.set("rate", 0.5);
+        let mut back = Metrics::default();
+        back.load(&metrics.save());
+        back.add("loss", 3.0);
+        assert_eq!(back.take(), [("head_2/loss".into(), 5.0), ("loss".into(), 2.0), ("rate".into(), 0.5)]);
+        back.load(&serde_json::Value::Null);
+        assert!(back.take().is_empty());
     }
 }

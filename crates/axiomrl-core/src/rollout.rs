@@ -2,7 +2,7 @@
 
 use crate::bytes::*;
 use crate::gae::{Segment, gae};
-use axiomrl_envs::{DType, ObsBuf, ObsRef};
+use axiomrl_envs::{ObsBuf, ObsRef, ObsWidths};
 use std::io::{self, Read, Write};
 use std::mem::take;
 
@@ -11,8 +11,7 @@ use std::mem::take;
 pub struct RolloutSpec {
     pub steps: usize,
     pub lanes: usize,
-    pub obs_width: usize,
-    pub obs_dtype: DType,
+    pub widths: ObsWidths,
     pub action_width: usize,
     /// entries of an action mask, 0 without masks
     pub mask_width: usize,
@@ -51,7 +50,7 @@ impl Rollout {
             lanes: spec.lanes,
             filled: 0,
             outcomes: 0,
-            obs: ObsBuf::zeros(spec.obs_dtype, rows * spec.obs_width),
+            obs: ObsBuf::zeros(spec.widths, rows),
             masks: vec![true; rows * spec.mask_width],
             action: vec![0.0; rows * spec.action_width],
             log_prob: vec![0.0; rows],
@@ -89,7 +88,7 @@ impl Rollout {
     ) {
         assert_eq!((t, self.outcomes), (self.filled, 0), "steps are recorded in order, each with all its outcomes");
         let (spec, lanes) = (&self.spec, self.lanes);
-        self.obs.row_mut(t, lanes * spec.obs_width).copy_from(obs);
+        self.obs.range_mut(t * lanes..(t + 1) * lanes).copy_from(obs);
         if spec.mask_width > 0 {
             let width = lanes * spec.mask_width;
             self.masks[t * width..(t + 1) * width].copy_from_slice(masks);
@@ -161,11 +160,11 @@ impl Rollout {
     fn shape(&self) -> [(&'static str, u64); 7] {
         let spec = &self.spec;
         [
-            ("format", 1),
+            ("format", 2),
             ("steps per rollout", spec.steps as u64),
             ("num_envs", spec.lanes as u64),
-            ("observation width", spec.obs_width as u64),
-            ("bytes per observed number", if spec.obs_dtype == DType::F32 { 4 } else { 1 }),
+            ("observed numbers", spec.widths.floats as u64),
+            ("observed bytes", spec.widths.bytes as u64),
             ("action width", spec.action_width as u64),
             ("mask width", spec.mask_width as u64),
         ]
@@ -182,7 +181,7 @@ impl Rollout {
         write_u64(w, self.filled as u64)?;
         write_u64(w, self.outcomes as u64)?;
         let (rows, spec) = (self.rows_in_use(), &self.spec);
-        write_obs(w, self.obs.rows(0, rows, spec.obs_width))?;
+        write_obs(w, self.obs.range(0..rows))?;
         write_bools(w, &self.masks[..rows * spec.mask_width])?;
         write_f32s(w, &self.action[..rows * spec.action_width])?;
         for column in [&self.log_prob, &self.value, &self.reward, &self.next_value] {
@@ -203,7 +202,7 @@ impl Rollout {
         fresh.filled = count(self.steps)?;
         fresh.outcomes = count(if fresh.filled < self.steps { self.lanes - 1 } else { 0 })?;
         let (rows, spec) = (fresh.rows_in_use(), &self.spec);
-        read_obs(r, &mut fresh.obs, 0, rows, spec.obs_width)?;
+        read_obs(r, fresh.obs.range_mut(0..rows))?;
         read_bools(r, &mut fresh.masks[..rows * spec.mask_width])?;
         read_f32s(r, &mut fresh.action[..rows * spec.action_width])?;
         for column in [&mut fresh.log_prob, &mut fresh.value, &mut fresh.reward, &mut fresh.next_value] {
@@ -221,7 +220,7 @@ mod tests {
     use super::*;
 
     fn spec() -> RolloutSpec {
-        RolloutSpec { steps: 3, lanes: 2, obs_width: 2, obs_dtype: DType::F32, action_width: 1, mask_width: 2 }
+        RolloutSpec { steps: 3, lanes: 2, widths: ObsWidths { floats: 2, bytes: 0 }, action_width: 1, mask_width: 2 }
     }
 
     /// Lane 0 is truncated at step 1 (V(final) = 60), lane 1 terminates at step 0; bootstrap values 80 and 8.
@@ -231,7 +230,14 @@ mod tests {
             [([10.0, 1.0], [1.0, 1.0]), ([20.0, 2.0], [2.0, 1.0]), ([40.0, 4.0], [4.0, 1.0])].into_iter().enumerate()
         {
             let obs = [t as f32, 0.0, t as f32, 1.0];
-            rollout.begin_row(t, ObsRef::F32(&obs), &[true, false, true, true], &[0.0, 1.0], &[-0.5, -0.7], &values);
+            rollout.begin_row(
+                t,
+                ObsRef::of_floats(2, &obs),
+                &[true, false, true, true],
+                &[0.0, 1.0],
+                &[-0.5, -0.7],
+                &values,
+            );
             rollout.set_outcome(t, 1, rewards[1], t == 0, false);
             assert_eq!(rollout.filled, t);
             rollout.set_outcome(t, 0, rewards[0], false, t == 1);
@@ -275,14 +281,21 @@ mod tests {
         rollout.compute_gae(0.9, 0.8);
         back.compute_gae(0.9, 0.8);
         assert_eq!(back.advantage[..4], rollout.advantage[..4]);
-        assert_eq!(back.obs.rows(0, 4, 2), rollout.obs.rows(0, 4, 2));
+        assert_eq!(back.obs.range(0..4), rollout.obs.range(0..4));
     }
 
     #[test]
     fn a_row_half_way_survives_a_file() {
         let mut rollout = filled();
         rollout.clear();
-        rollout.begin_row(0, ObsRef::F32(&[1.0, 2.0, 3.0, 4.0]), &[true; 4], &[0.0, 1.0], &[-0.1, -0.2], &[5.0, 6.0]);
+        rollout.begin_row(
+            0,
+            ObsRef::of_floats(2, &[1.0, 2.0, 3.0, 4.0]),
+            &[true; 4],
+            &[0.0, 1.0],
+            &[-0.1, -0.2],
+            &[5.0, 6.0],
+        );
         rollout.set_outcome(0, 0, 7.0, false, false);
         let mut bytes = Vec::new();
         rollout.write(&mut bytes).unwrap();
@@ -314,10 +327,17 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_kept_as_bytes() {
-        let mut rollout =
-            Rollout::new(RolloutSpec { steps: 1, lanes: 2, obs_dtype: DType::U8, mask_width: 0, ..spec() });
-        rollout.begin_row(0, ObsRef::U8(&[1, 2, 3, 255]), &[], &[0.0; 2], &[0.0; 2], &[0.0; 2]);
-        assert_eq!(rollout.obs, ObsBuf::U8(vec![1, 2, 3, 255]));
+    fn both_blocks_are_kept_and_survive_a_file() {
+        let widths = ObsWidths { floats: 1, bytes: 2 };
+        let spec = RolloutSpec { steps: 1, widths, mask_width: 0, ..spec() };
+        let mut rollout = Rollout::new(spec.clone());
+        let obs = ObsRef { rows: 2, floats: &[0.5, -0.5], bytes: &[1, 2, 3, 255] };
+        rollout.begin_row(0, obs, &[], &[0.0; 2], &[0.0; 2], &[0.0; 2]);
+        (0..2).for_each(|lane| rollout.set_outcome(0, lane, 1.0, false, false));
+        let mut bytes = Vec::new();
+        rollout.write(&mut bytes).unwrap();
+        let mut back = Rollout::new(spec);
+        back.read(&mut bytes.as_slice()).unwrap();
+        assert_eq!((rollout.obs.as_ref(), back.obs.as_ref()), (obs, obs));
     }
 }

@@ -11,9 +11,8 @@ mod sample;
 #[cfg(test)]
 mod tests;
 
-use crate::replay::PrioritySpec;
-use crate::sum_tree::SumTree;
-use axiomrl_envs::{DType, ObsBuf, ObsRef};
+use crate::{Priorities, PrioritySpec};
+use axiomrl_envs::{ObsBuf, ObsRef, ObsWidths};
 use rows::Rows;
 
 /// First row of an episode.
@@ -22,9 +21,6 @@ const START: u8 = 1;
 const TERMINATED: u8 = 2;
 /// The last observation of an episode that ran out of time: nothing was done here.
 const CLOSING: u8 = 4;
-
-/// No chunk loses its mass altogether: a store whose errors are all zero can still be sampled.
-const LEAST_PRIORITY: f64 = 1e-30;
 
 /// The shape of a store and how it is sampled.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,8 +33,7 @@ pub struct SequenceSpec {
     pub length: usize,
     /// steps that a chunk shares with the next one of its lane; fewer than `length`
     pub overlap: usize,
-    pub obs_width: usize,
-    pub obs_dtype: DType,
+    pub widths: ObsWidths,
     pub action_width: usize,
     /// entries of an action mask, 0 without masks
     pub mask_width: usize,
@@ -62,11 +57,11 @@ impl SequenceSpec {
 ///
 /// As in a [`Batch`](crate::Batch) there is no `done`: the target of step `t` is `reward + discount * value(next)`, where
 /// `next` names a later entry of the same chunk.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct SequenceBatch {
     pub steps: usize,
     pub rows: usize,
-    /// `(steps + 1) * rows * obs_width`
+    /// `(steps + 1) * rows` rows
     pub obs: ObsBuf,
     /// `(steps + 1) * rows * mask_width`: the choices that were allowed; empty without masks
     pub choices: Vec<bool>,
@@ -115,14 +110,6 @@ struct Lane {
     fresh: bool,
 }
 
-#[derive(Clone, Debug)]
-struct Priorities {
-    spec: PrioritySpec,
-    tree: SumTree,
-    /// The largest priority ever given (after the power): what new chunks start with.
-    max: f64,
-}
-
 /// Complete chunks in a ring, the newest in place of the oldest, and those under way.
 #[derive(Clone, Debug)]
 pub struct SequenceStore {
@@ -157,7 +144,7 @@ impl SequenceStore {
             completed: 0,
             chunks: Rows::new(&spec, slots * rows),
             states: vec![0.0; slots * spec.state_width],
-            priorities: spec.prioritized.map(|p| Priorities { spec: p, tree: SumTree::new(slots), max: 1.0 }),
+            priorities: spec.prioritized.map(|p| Priorities::new(p, slots)),
             spec,
         }
     }
@@ -210,7 +197,7 @@ impl SequenceStore {
         let width = spec.state_width;
         self.states[slot * width..(slot + 1) * width].copy_from_slice(&at.states[..width]);
         if let Some(priorities) = &mut self.priorities {
-            priorities.tree.set(slot, priorities.max);
+            priorities.admit(slot);
         }
         self.completed += 1;
         at.rows.drop_front(spec, stride, rows);
@@ -223,14 +210,10 @@ impl SequenceStore {
     pub fn update_priorities(&mut self, index: &[u64], errors: &[f32]) {
         let oldest = self.completed - self.ready() as u64;
         let Some(priorities) = &mut self.priorities else { return };
-        for (&number, error) in index.iter().zip(errors) {
-            if number < oldest || !error.is_finite() {
-                continue;
+        for (&number, &error) in index.iter().zip(errors) {
+            if number >= oldest {
+                priorities.update((number % self.slots as u64) as usize, error);
             }
-            let size = f64::from(error.abs()) + f64::from(priorities.spec.eps);
-            let value = size.powf(f64::from(priorities.spec.alpha)).max(LEAST_PRIORITY);
-            priorities.max = priorities.max.max(value);
-            priorities.tree.set((number % self.slots as u64) as usize, value);
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use super::{Lane, SequenceStore};
 use crate::bytes::*;
-use axiomrl_envs::DType;
 use std::io::{self, Read, Write};
 
 impl SequenceStore {
@@ -11,14 +10,14 @@ impl SequenceStore {
         write_shape(w, &self.shape())?;
         write_u64(w, self.completed)?;
         if let Some(priorities) = &self.priorities {
-            write_f64(w, priorities.max)?;
+            write_f64(w, priorities.max())?;
         }
         let (rows, width) = (self.spec.length + 1, self.spec.state_width);
         for slot in self.in_order() {
             self.chunks.write(&self.spec, slot * rows..(slot + 1) * rows, w)?;
             write_f32s(w, &self.states[slot * width..(slot + 1) * width])?;
             if let Some(priorities) = &self.priorities {
-                write_f64(w, priorities.tree.get(slot))?;
+                write_f64(w, priorities.get(slot))?;
             }
         }
         self.lanes.iter().try_for_each(|lane| self.write_lane(lane, w))
@@ -30,7 +29,10 @@ impl SequenceStore {
         let mut fresh = SequenceStore::new(self.spec.clone());
         fresh.completed = read_u64(r)?;
         if let Some(priorities) = &mut fresh.priorities {
-            priorities.max = read_f64(r)?;
+            let max = read_f64(r)?;
+            if !priorities.restore_max(max) {
+                return Err(damaged(format!("{max} is no largest priority")));
+            }
         }
         let (rows, width) = (self.spec.length + 1, self.spec.state_width);
         for slot in fresh.in_order() {
@@ -38,10 +40,9 @@ impl SequenceStore {
             read_f32s(r, &mut fresh.states[slot * width..(slot + 1) * width])?;
             if let Some(priorities) = &mut fresh.priorities {
                 let value = read_f64(r)?;
-                if !(value > 0.0 && value.is_finite()) {
+                if !priorities.restore(slot, value) {
                     return Err(damaged(format!("a chunk has {value} as its priority")));
                 }
-                priorities.tree.set(slot, value);
             }
         }
         for lane in 0..fresh.lanes.len() {
@@ -54,13 +55,13 @@ impl SequenceStore {
     fn shape(&self) -> [(&'static str, u64); 11] {
         let spec = &self.spec;
         [
-            ("format", 1),
+            ("format", 2),
             ("num_envs", spec.lanes as u64),
             ("sequence_length", spec.length as u64),
             ("overlap", spec.overlap as u64),
             ("room for sequences", self.slots as u64),
-            ("observation width", spec.obs_width as u64),
-            ("bytes per observed number", if spec.obs_dtype == DType::F32 { 4 } else { 1 }),
+            ("observed numbers", spec.widths.floats as u64),
+            ("observed bytes", spec.widths.bytes as u64),
             ("action width", spec.action_width as u64),
             ("mask width", spec.mask_width as u64),
             ("state width", spec.state_width as u64),

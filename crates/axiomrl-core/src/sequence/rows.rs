@@ -2,7 +2,7 @@
 
 use super::SequenceSpec;
 use crate::bytes::*;
-use axiomrl_envs::{ObsBuf, ObsMut, ObsRef};
+use axiomrl_envs::{ObsBuf, ObsRef};
 use std::io::{self, Read, Write};
 use std::ops::Range;
 
@@ -19,7 +19,7 @@ pub(super) struct Rows {
 impl Rows {
     pub fn new(spec: &SequenceSpec, rows: usize) -> Self {
         Self {
-            obs: ObsBuf::zeros(spec.obs_dtype, rows * spec.obs_width),
+            obs: ObsBuf::zeros(spec.widths, rows),
             choices: vec![true; rows * spec.mask_width],
             action: vec![0.0; rows * spec.action_width],
             reward: vec![0.0; rows],
@@ -29,7 +29,7 @@ impl Rows {
 
     /// What was seen. Nothing has been done yet, and nothing of an earlier use of the row may show.
     pub fn put(&mut self, spec: &SequenceSpec, row: usize, obs: ObsRef<'_>, mask: &[bool], flags: u8) {
-        self.obs.row_mut(row, spec.obs_width).copy_from(obs);
+        self.obs.row_mut(row).copy_from(obs);
         if spec.mask_width > 0 {
             self.choices[row * spec.mask_width..(row + 1) * spec.mask_width].copy_from_slice(mask);
         }
@@ -47,8 +47,7 @@ impl Rows {
 
     /// Copies `count` rows of another set.
     pub fn copy(&mut self, spec: &SequenceSpec, to: usize, source: &Rows, from: usize, count: usize) {
-        let width = spec.obs_width;
-        copy_obs(source.obs.rows(from, from + count, width), &mut self.obs, to * width);
+        self.obs.range_mut(to..to + count).copy_from(source.obs.range(from..from + count));
         copy(&source.choices, &mut self.choices, from, to, count, spec.mask_width);
         copy(&source.action, &mut self.action, from, to, count, spec.action_width);
         copy(&source.reward, &mut self.reward, from, to, count, 1);
@@ -58,10 +57,8 @@ impl Rows {
     /// Moves all rows of `rows` forward by `count`, over the first ones.
     pub fn drop_front(&mut self, spec: &SequenceSpec, count: usize, rows: usize) {
         let range = |width: usize| count * width..rows * width;
-        match &mut self.obs {
-            ObsBuf::F32(values) => values.copy_within(range(spec.obs_width), 0),
-            ObsBuf::U8(values) => values.copy_within(range(spec.obs_width), 0),
-        }
+        self.obs.floats.copy_within(range(spec.widths.floats), 0);
+        self.obs.bytes.copy_within(range(spec.widths.bytes), 0);
         self.choices.copy_within(range(spec.mask_width), 0);
         self.action.copy_within(range(spec.action_width), 0);
         self.reward.copy_within(range(1), 0);
@@ -69,7 +66,7 @@ impl Rows {
     }
 
     pub fn write(&self, spec: &SequenceSpec, rows: Range<usize>, w: &mut dyn Write) -> io::Result<()> {
-        write_obs(w, self.obs.rows(rows.start, rows.end, spec.obs_width))?;
+        write_obs(w, self.obs.range(rows.clone()))?;
         write_bools(w, &self.choices[rows.start * spec.mask_width..rows.end * spec.mask_width])?;
         write_f32s(w, &self.action[rows.start * spec.action_width..rows.end * spec.action_width])?;
         write_f32s(w, &self.reward[rows.clone()])?;
@@ -77,7 +74,7 @@ impl Rows {
     }
 
     pub fn read(&mut self, spec: &SequenceSpec, rows: Range<usize>, r: &mut dyn Read) -> io::Result<()> {
-        read_obs(r, &mut self.obs, rows.start, rows.end, spec.obs_width)?;
+        read_obs(r, self.obs.range_mut(rows.clone()))?;
         read_bools(r, &mut self.choices[rows.start * spec.mask_width..rows.end * spec.mask_width])?;
         read_f32s(r, &mut self.action[rows.start * spec.action_width..rows.end * spec.action_width])?;
         read_f32s(r, &mut self.reward[rows.clone()])?;
@@ -91,13 +88,4 @@ impl Rows {
 
 fn copy<T: Copy>(source: &[T], into: &mut [T], from: usize, to: usize, count: usize, width: usize) {
     into[to * width..(to + count) * width].copy_from_slice(&source[from * width..(from + count) * width]);
-}
-
-/// Copies numbers to place `at` of a buffer of the same kind.
-pub(super) fn copy_obs(from: ObsRef<'_>, into: &mut ObsBuf, at: usize) {
-    let mut place = match into {
-        ObsBuf::F32(values) => ObsMut::F32(&mut values[at..at + from.len()]),
-        ObsBuf::U8(values) => ObsMut::U8(&mut values[at..at + from.len()]),
-    };
-    place.copy_from(from);
 }

@@ -1,38 +1,16 @@
 //! Drawing chunks from the store.
 
-use super::rows::copy_obs;
-use super::{CLOSING, Priorities, START, SequenceBatch, SequenceSpec, SequenceStore, TERMINATED};
+use super::{CLOSING, START, SequenceBatch, SequenceSpec, SequenceStore, TERMINATED};
 use crate::Rng;
-use crate::batch::resize_obs;
-use crate::random::{below, uniform};
-use axiomrl_envs::ObsBuf;
-
-impl Default for SequenceBatch {
-    fn default() -> Self {
-        Self {
-            steps: 0,
-            rows: 0,
-            obs: ObsBuf::F32(Vec::new()),
-            choices: Vec::new(),
-            action: Vec::new(),
-            reward: Vec::new(),
-            discount: Vec::new(),
-            next: Vec::new(),
-            mask: Vec::new(),
-            starts: Vec::new(),
-            state: Vec::new(),
-            weight: Vec::new(),
-            index: Vec::new(),
-        }
-    }
-}
+use crate::priorities::{CHUNK, Priorities, relative_to_largest};
+use crate::random::below;
 
 impl SequenceBatch {
     /// Gives every buffer its size for `rows` chunks. What the buffers hold afterwards is unspecified.
     pub fn resize(&mut self, spec: &SequenceSpec, rows: usize) {
         (self.steps, self.rows) = (spec.length, rows);
         let (acted, seen) = (spec.length * rows, (spec.length + 1) * rows);
-        resize_obs(&mut self.obs, spec.obs_dtype, seen * spec.obs_width);
+        self.obs.reshape(spec.widths, seen);
         self.choices.resize(seen * spec.mask_width, true);
         self.action.resize(acted * spec.action_width, 0.0);
         self.reward.resize(acted, 0.0);
@@ -78,7 +56,7 @@ impl SequenceStore {
         let (first, rows) = (slot * (spec.length + 1), out.rows);
         for t in 0..=spec.length {
             let (from, to) = (first + t, t * rows + row);
-            copy_obs(self.chunks.obs.rows(from, from + 1, spec.obs_width), &mut out.obs, to * spec.obs_width);
+            out.obs.row_mut(to).copy_from(self.chunks.obs.row(from));
             let width = spec.mask_width;
             out.choices[to * width..(to + 1) * width]
                 .copy_from_slice(&self.chunks.choices[from * width..(from + 1) * width]);
@@ -119,13 +97,12 @@ impl SequenceStore {
 
 /// One draw from each of as many equal parts of the total mass.
 fn draw(from: &Priorities, ready: usize, beta: f32, rng: &mut Rng, slots: &mut [usize], weights: &mut [f32]) {
-    let total = from.tree.total();
-    let part = total / slots.len() as f64;
-    let mut masses: Vec<f64> = (0..slots.len()).map(|k| (k as f64 + uniform(rng)) * part).collect();
-    from.tree.find(&mut masses, slots);
-    for (weight, &slot) in weights.iter_mut().zip(&*slots) {
-        *weight = ((ready as f64 * from.tree.get(slot) / total) as f32).powf(-beta);
+    let rows = slots.len();
+    for (chunk, slots) in slots.chunks_mut(CHUNK).enumerate() {
+        from.draw(chunk * CHUNK, rows, rng, slots);
     }
-    let largest = weights.iter().copied().fold(0.0, f32::max);
-    weights.iter_mut().for_each(|weight| *weight /= largest);
+    for (weight, &slot) in weights.iter_mut().zip(&*slots) {
+        *weight = from.weight(slot, ready, beta);
+    }
+    relative_to_largest(weights);
 }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::{Rng, stream};
-use axiomrl_envs::{DType, ObsRef};
+use axiomrl_envs::ObsRef;
 
 fn spec(length: usize, overlap: usize) -> SequenceSpec {
     SequenceSpec {
@@ -8,8 +8,7 @@ fn spec(length: usize, overlap: usize) -> SequenceSpec {
         lanes: 1,
         length,
         overlap,
-        obs_width: 1,
-        obs_dtype: DType::F32,
+        widths: ObsWidths { floats: 1, bytes: 0 },
         action_width: 1,
         mask_width: 0,
         state_width: 1,
@@ -23,12 +22,13 @@ fn spec(length: usize, overlap: usize) -> SequenceSpec {
 fn step(store: &mut SequenceStore, lane: usize, obs: f32, end: char) {
     let masks = store.spec().mask_width;
     let state = vec![-obs; store.spec().state_width];
-    store.open(lane, ObsRef::F32(&[obs]), &vec![true; masks], &state);
+    store.open(lane, ObsRef::of_floats(1, &[obs]), &vec![true; masks], &state);
+    let last = [obs + 0.5];
     let outcome = SequenceOutcome {
         reward: obs,
         terminated: end == 'T',
         truncated: end == 'L',
-        final_obs: ObsRef::F32(&[obs + 0.5]),
+        final_obs: ObsRef::of_floats(1, &last),
         final_mask: &vec![false; masks],
     };
     store.close(lane, &[obs + 100.0], &outcome);
@@ -58,7 +58,7 @@ fn chunks(store: &SequenceStore) -> Vec<SequenceBatch> {
 }
 
 fn obs(batch: &SequenceBatch) -> Vec<f32> {
-    batch.obs.as_ref().to_f32().into_owned()
+    batch.obs.floats.clone()
 }
 
 #[test]
@@ -144,10 +144,10 @@ fn chunks_are_drawn_in_proportion_to_their_priority() {
     // New chunks get the largest priority so far; an error for a chunk that is gone touches nothing.
     step(&mut store, 0, 8.0, '.');
     step(&mut store, 0, 9.0, '.');
-    let before = store.priorities.as_ref().unwrap().tree.total();
+    let before = store.priorities.as_ref().unwrap().total();
     assert_eq!(before, 2.0 + 1.0 + 2.0);
     store.update_priorities(&[0], &[100.0]);
-    assert_eq!(store.priorities.as_ref().unwrap().tree.total(), before);
+    assert_eq!(store.priorities.as_ref().unwrap().total(), before);
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn a_store_read_back_goes_on_as_if_nothing_had_happened() {
     ] {
         let mut store = played(spec.clone(), "..T....L..L.T...");
         // A step that has been opened only.
-        store.open(0, ObsRef::F32(&[9.0]), &vec![true; spec.mask_width], &vec![2.0; spec.state_width]);
+        store.open(0, ObsRef::of_floats(1, &[9.0]), &vec![true; spec.mask_width], &vec![2.0; spec.state_width]);
         let written = bytes(&store);
         let mut back = SequenceStore::new(spec.clone());
         back.read(&mut written.as_slice()).unwrap();
@@ -189,7 +189,7 @@ fn a_store_read_back_goes_on_as_if_nothing_had_happened() {
                 reward: 1.0,
                 terminated: false,
                 truncated: false,
-                final_obs: ObsRef::F32(&[0.0]),
+                final_obs: ObsRef::of_floats(1, &[0.0]),
                 final_mask: &[],
             };
             both.close(0, &[1.0], &outcome);

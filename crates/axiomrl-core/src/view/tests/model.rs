@@ -61,22 +61,18 @@ proptest! {
 
     #[test]
     fn windows_are_those_of_the_definition(events in events(), capacity in 1usize..40, n in 1usize..6, lanes in 1usize..4, per in any::<bool>()) {
-        let spec = ReplaySpec {
-            capacity, lanes, obs_width: 2, obs_dtype: DType::F32, frames: FrameSpec::SINGLE, action_width: 1, mask_width: 2,
-            n_step: n, gamma: 0.5,
-            prioritized: per.then_some(PrioritySpec { alpha: 0.6, eps: 1e-6 }),
-        };
-        let mut replay = Replay::new(spec.clone());
+        let spec = RingSpec { widths: ObsWidths { floats: 2, bytes: 0 }, mask_width: 2, ..spec(capacity, lanes) };
+        let mut view = view_of(spec, n, per.then_some(PrioritySpec { alpha: 0.6, eps: 1e-6 }));
         let mut model: Vec<Vec<Transition>> = vec![Vec::new(); lanes];
         let mut open: Vec<([f32; 2], [bool; 2])> = vec![([-1.0, -1.0], [true, true]); lanes];
         for (lane, (obs, mask)) in open.iter().enumerate() {
-            replay.begin(lane, ObsRef::F32(obs), mask);
+            view.store.begin(lane, floats(obs), mask);
         }
         for (t, event) in events.iter().enumerate() {
             let (lane, t) = (event.lane % lanes, t as f32);
             let next = ([t, lane as f32], [event.end % 2 == 0, true]);
             if event.restart {
-                replay.begin(lane, ObsRef::F32(&next.0), &next.1);
+                view.store.begin(lane, floats(&next.0), &next.1);
                 if let Some(last) = model[lane].last_mut() {
                     last.truncated |= !last.terminated;
                 }
@@ -88,51 +84,48 @@ proptest! {
                     obs: open[lane].0, action: t, reward: f32::from(event.reward), terminated, truncated,
                     next_obs: outcome.0, next_mask: outcome.1,
                 });
-                replay.push(
+                view.store.push(
                     lane, &[t], f32::from(event.reward), terminated, truncated,
-                    ObsRef::F32(&next.0), &next.1, ObsRef::F32(&last.0), &last.1,
+                    floats(&next.0), &next.1, floats(&last.0), &last.1,
                 );
             }
             open[lane] = next;
+            // A view may look at any time, or not for long.
+            if event.reward == 0 {
+                view.catch_up();
+            }
         }
 
         let kept = capacity.div_ceil(lanes);
         let rows: Vec<Row> = model.iter().flat_map(|steps| expected(steps, kept, n, 0.5)).collect();
-        prop_assert_eq!(replay.len(), model.iter().map(|steps| steps.len().min(kept)).sum::<usize>());
-        prop_assert_eq!(replay.ready(), rows.len());
+        prop_assert_eq!(view.store.len(), model.iter().map(|steps| steps.len().min(kept)).sum::<usize>());
+        prop_assert_eq!(view.ready(), rows.len());
 
-        let mut batch = Batch::default();
-        batch.resize(1, DType::F32, 2, 1, 2);
-        let mut gathered = Vec::new();
-        for lane in 0..lanes {
-            for number in replay.lanes[lane].oldest..replay.lanes[lane].sampleable {
-                replay.gather(&[replay.row(lane, number)], 0, &mut batch);
-                gathered.push(row(&batch, 0));
-            }
-        }
+        let gathered: Vec<Row> = each(&mut view).iter().map(|batch| row(batch, 0)).collect();
         prop_assert_eq!(&gathered, &rows);
 
         if !rows.is_empty() {
-            replay.sample(64, 0.5, &mut stream(1, "store"), &mut batch);
+            let mut batch = Batch::default();
+            sample(&mut view, 64, 0.5, &mut stream(1, "store"), &mut batch);
             for i in 0..64 {
                 prop_assert!(rows.contains(&row(&batch, i)), "sampled a window that is none");
             }
-            if let Some(priorities) = &replay.priorities {
+            if let Some(priorities) = &view.priorities {
                 // All are new: the mass is their number times the largest priority.
-                prop_assert_eq!(priorities.tree.total(), rows.len() as f64);
+                prop_assert_eq!(priorities.total(), rows.len() as f64);
             }
         }
     }
 }
 
 fn row(batch: &Batch, i: usize) -> Row {
-    let (obs, next) = (batch.obs.as_ref().to_f32(), batch.next_obs.as_ref().to_f32());
+    let (obs, next, masks) = (batch.obs().floats, batch.next_obs().floats, batch.next_masks());
     (
         [obs[2 * i], obs[2 * i + 1]],
         batch.action[i],
         batch.reward[i],
         batch.discount[i],
         [next[2 * i], next[2 * i + 1]],
-        [batch.next_mask[2 * i], batch.next_mask[2 * i + 1]],
+        [masks[2 * i], masks[2 * i + 1]],
     )
 }

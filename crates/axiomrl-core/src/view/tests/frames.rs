@@ -28,19 +28,23 @@ impl Stack {
     }
 }
 
-fn stores(capacity: usize, lanes: usize) -> [Replay; 2] {
-    let whole = ReplaySpec { obs_dtype: DType::U8, obs_width: FRAME * COUNT, ..spec(capacity, lanes, 2) };
-    let single = ReplaySpec { frames: FrameSpec { count: COUNT, chunk: CHUNK }, ..whole.clone() };
-    [Replay::new(whole), Replay::new(single)]
+fn stores(capacity: usize, lanes: usize) -> [View<Owned>; 2] {
+    let whole = RingSpec { widths: ObsWidths { floats: 0, bytes: FRAME * COUNT }, ..spec(capacity, lanes) };
+    let single = RingSpec { byte_frames: FrameSpec { count: COUNT, chunk: CHUNK }, ..whole.clone() };
+    [view_of(whole, 2, None), view_of(single, 2, None)]
+}
+
+fn bytes(values: &[u8]) -> ObsRef<'_> {
+    ObsRef::of_bytes(1, values)
 }
 
 /// The same life in both stores.
-fn live(stores: &mut [Replay; 2], lanes: usize, steps: usize, seed: u64) {
+fn live(stores: &mut [View<Owned>; 2], lanes: usize, steps: usize, seed: u64) {
     let mut rng = stream(seed, "frames");
     let mut stacks: Vec<Stack> = (0..lanes).map(|_| Stack::new(rng.random())).collect();
     for store in stores.iter_mut() {
         for (lane, stack) in stacks.iter().enumerate() {
-            store.begin(lane, ObsRef::U8(&stack.shown()), &[]);
+            store.store.begin(lane, bytes(&stack.shown()), &[]);
         }
     }
     for step in 0..steps {
@@ -54,27 +58,15 @@ fn live(stores: &mut [Replay; 2], lanes: usize, steps: usize, seed: u64) {
         let next = stacks[lane].shown();
         for store in stores.iter_mut() {
             let reward = step as f32;
-            store.push(lane, &[reward], reward, terminated, truncated, ObsRef::U8(&next), &[], ObsRef::U8(&last), &[]);
+            let (next, last) = (bytes(&next), bytes(&last));
+            store.store.push(lane, &[reward], reward, terminated, truncated, next, &[], last, &[]);
         }
         // Now and then somebody restarts the environment in the middle of an episode.
         if rng.random_range(0..13) == 0 {
             stacks[lane] = Stack::new(rng.random());
-            stores.iter_mut().for_each(|store| store.begin(lane, ObsRef::U8(&stacks[lane].shown()), &[]));
+            stores.iter_mut().for_each(|store| store.store.begin(lane, bytes(&stacks[lane].shown()), &[]));
         }
     }
-}
-
-fn all(replay: &Replay) -> Vec<Batch> {
-    let mut found = Vec::new();
-    for lane in 0..replay.lanes.len() {
-        for number in replay.lanes[lane].oldest..replay.lanes[lane].sampleable {
-            let mut batch = Batch::default();
-            batch.resize(1, DType::U8, FRAME * COUNT, 1, 0);
-            replay.gather(&[replay.row(lane, number)], 0, &mut batch);
-            found.push(batch);
-        }
-    }
-    found
 }
 
 #[test]
@@ -83,10 +75,13 @@ fn frames_are_put_together_again() {
         for steps in [3, 50, 200] {
             let mut both = stores(capacity, lanes);
             live(&mut both, lanes, steps, steps as u64);
-            assert_eq!(all(&both[0]), all(&both[1]), "capacity {capacity}, {lanes} lanes, {steps} steps");
+            let [whole, single] = &mut both;
+            assert_eq!(each(whole), each(single), "capacity {capacity}, {lanes} lanes, {steps} steps");
             let mut batches = [Batch::default(), Batch::default()];
-            for (store, batch) in both.iter().zip(&mut batches).filter(|(store, _)| store.ready() > 0) {
-                store.sample(32, 0.0, &mut stream(1, "store"), batch);
+            for (store, batch) in both.iter_mut().zip(&mut batches) {
+                if store.ready() > 0 {
+                    sample(store, 32, 0.0, &mut stream(1, "store"), batch);
+                }
             }
             assert_eq!(batches[0], batches[1], "the way of storing changes no sample");
         }
@@ -97,13 +92,10 @@ fn frames_are_put_together_again() {
 fn a_store_of_frames_survives_its_file_and_goes_on() {
     let mut both = stores(20, 2);
     live(&mut both, 2, 90, 5);
-    let mut bytes = Vec::new();
-    both[1].write(&mut bytes).unwrap();
+    let file = stored::saved(&mut both[1]);
     let mut back = stores(20, 2);
-    back[1].read(&mut &bytes[..]).unwrap();
-    assert_eq!(all(&back[1]), all(&both[1]));
-    let mut again = Vec::new();
-    back[1].write(&mut again).unwrap();
-    assert_eq!(again, bytes);
-    assert!(back[0].read(&mut &bytes[..]).unwrap_err().to_string().contains("frame_stack"));
+    stored::load(&mut back[1], &file).unwrap();
+    assert_eq!(each(&mut back[1]), each(&mut both[1]));
+    assert_eq!(stored::saved(&mut back[1]), file);
+    assert!(stored::load(&mut back[0], &file).unwrap_err().to_string().contains("frame_stack"));
 }
