@@ -1,32 +1,57 @@
 //! What the training loop sees of an algorithm.
 
+use crate::policy::{ActInput, Policy};
 use crate::state::{StateError, StateIo};
-use axiomrl_core::{FrameSpec, Metrics};
-use axiomrl_envs::{DType, GoalTask, ObsRef, Rng, Space, VecState};
-use std::io;
+use axiomrl_core::{Dataset, Metrics, StoreError};
+use axiomrl_envs::{EnvError, Rng, Space, Spaces, TaskRules, VecState};
+use std::error::Error;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Where a run stands. Schedules follow the fraction, so a resumed run never jumps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
-    pub steps: u64,
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Clock {
+    /// Environment steps taken.
+    pub env_steps: u64,
+    /// Gradient updates made.
+    pub updates: u64,
+    /// What totals, intervals and schedules count: environment steps, and before them the updates of a phase without.
+    pub at: u64,
     pub total: u64,
 }
 
-impl Progress {
+impl Clock {
     /// From 0 at the start to 1 at the end.
     pub fn fraction(&self) -> f64 {
-        if self.total == 0 { 1.0 } else { (self.steps as f64 / self.total as f64).min(1.0) }
+        if self.total == 0 { 1.0 } else { (self.at as f64 / self.total as f64).min(1.0) }
     }
 
     pub fn is_over(&self) -> bool {
-        self.steps >= self.total
+        self.at >= self.total
     }
+}
+
+/// What a run consists of: updates without any environment, then environment steps with the updates they call for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Phases {
+    pub updates: u64,
+    pub steps: u64,
+}
+
+/// What an agent needs next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// Another round of environment steps.
+    Steps,
+    /// Another update.
+    Update,
+    /// Nothing: all steps were taken and learned from.
+    Done,
 }
 
 /// A number that stopped being one. The run stops here; the last good checkpoint stays.
 #[derive(Debug, thiserror::Error)]
-#[error("{what} became {value} at update {update}; the last good checkpoint is kept. {}", remedy())]
+#[error("{what} became {value} at update {update}. {}", remedy())]
 pub struct Diverged {
     pub what: String,
     pub value: f32,
@@ -42,44 +67,65 @@ pub fn finite(what: &str, value: f32, update: u64) -> Result<f32, Diverged> {
     if value.is_finite() { Ok(value) } else { Err(Diverged { what: what.to_owned(), value, update }) }
 }
 
+/// Why an agent could not act or learn.
+#[derive(Debug, thiserror::Error)]
+pub enum LearnError {
+    #[error(transparent)]
+    Diverged(#[from] Diverged),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The environment's rules gave up.
+    #[error(transparent)]
+    Env(#[from] EnvError),
+    /// A reason of the algorithm's own.
+    #[error(transparent)]
+    Other(#[from] Box<dyn Error + Send + Sync>),
+}
+
 /// What an agent is built for.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Setup {
-    pub observation_space: Space,
-    pub action_space: Space,
+    pub spaces: Spaces,
     pub num_envs: usize,
     pub seed: u64,
-    /// Whether the environment says which actions are allowed.
-    pub masked: bool,
-    /// Observations that are shown together.
-    pub frame_stack: usize,
-    /// Where goals are part of the observation.
-    pub goal_task: Option<GoalTask>,
+    /// Rewards and ends as a function of rows, where the environment has one.
+    pub rules: Option<Arc<dyn TaskRules>>,
+    /// Whether observations are standardised with running statistics.
+    pub normalize_observation: bool,
+    /// Whether rewards are divided by the running deviation of the return.
+    pub normalize_reward: bool,
+    /// Transitions that somebody recorded, for algorithms that learn from them too.
+    pub prior: Option<Dataset>,
 }
 
 impl Setup {
-    pub fn obs_width(&self) -> usize {
-        self.observation_space.width()
+    /// One environment with these spaces, and nothing besides.
+    pub fn new(spaces: Spaces) -> Self {
+        Self {
+            spaces,
+            num_envs: 1,
+            seed: 0,
+            rules: None,
+            normalize_observation: false,
+            normalize_reward: false,
+            prior: None,
+        }
+    }
+
+    pub fn observation_space(&self) -> &Space {
+        &self.spaces.observation
+    }
+
+    pub fn action_space(&self) -> &Space {
+        &self.spaces.action
     }
 
     pub fn action_width(&self) -> usize {
-        self.action_space.width()
+        self.spaces.action.width()
     }
 
     pub fn mask_width(&self) -> usize {
-        if self.masked { self.action_space.mask_width() } else { 0 }
-    }
-
-    /// How observations are made of frames. Only images are taken apart: they are what fills memories, and no running
-    /// statistics ever change them.
-    pub fn frames(&self) -> FrameSpec {
-        match &self.observation_space {
-            Space::Box(space) if self.frame_stack > 1 && space.dtype == DType::U8 => {
-                let stacked = space.shape.last().copied().unwrap_or(self.frame_stack);
-                FrameSpec { count: self.frame_stack, chunk: stacked / self.frame_stack }
-            }
-            _ => FrameSpec::SINGLE,
-        }
+        self.spaces.masks
     }
 
     pub fn rng(&self, stream: &str) -> Rng {
@@ -87,49 +133,56 @@ impl Setup {
     }
 }
 
-/// What a policy remembers within an episode: empty for memoryless ones.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct PolicyMemory {
-    /// One row of hidden state per environment.
-    pub hidden: Vec<f32>,
-    /// Environments at the first step of an episode.
-    pub starts: Vec<bool>,
+/// An algorithm at work: a data regime round a learner.
+///
+/// Between any two calls an agent can be saved, and one that is loaded goes on as if nothing had happened.
+pub trait Agent: Send {
+    /// What to do next: asked between rounds and at the end. Asking twice changes nothing.
+    fn need(&mut self, clock: Clock) -> Need;
+
+    /// Environments `envs` begin anew with what `state` shows: after the first reset, and where they had to be restarted. An
+    /// episode that was under way counts as cut off where it stood.
+    fn restarted(&mut self, envs: Range<usize>, state: &VecState) -> Result<(), LearnError>;
+
+    /// Chooses an exploring action for every environment, in [−1, 1] for Box actions.
+    fn act(&mut self, state: &VecState, clock: Clock, actions: &mut [f32]) -> Result<(), LearnError>;
+
+    /// Takes in what the step of environments `envs` brought; `actions` are the rows for all environments, as chosen.
+    fn observe(&mut self, envs: Range<usize>, actions: &[f32], state: &VecState) -> Result<(), LearnError>;
+
+    /// At most one step of an optimiser, or a fraction of a second of other work. Says how many updates were made: 0 or 1.
+    fn update(&mut self, clock: Clock, metrics: &mut Metrics) -> Result<u64, LearnError>;
+
+    /// What acts.
+    fn policy(&mut self) -> &mut dyn Policy;
+
+    /// What the agent thinks each observation is worth if it acts by its best actions from there on; for agents that think
+    /// of values at all. Says whether it does.
+    fn values(&mut self, _input: ActInput<'_>, _values: &mut [f32]) -> bool {
+        false
+    }
+
+    /// Saves or loads everything, policy and stores included: one function for both directions, so they cannot drift apart.
+    fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError>;
 }
 
-/// An algorithm at work: a data regime round a learner.
-pub trait Agent: Send {
-    /// Chooses an exploring action for every environment.
-    fn act(&mut self, state: &VecState, progress: Progress, actions: &mut [f32]);
+/// What an update may use besides its data.
+pub struct UpdateContext<'a> {
+    pub clock: Clock,
+    /// Whether it is the last update of its burst: the place for what is done once per burst.
+    pub closes_burst: bool,
+    pub rng: &'a mut Rng,
+    pub metrics: &'a mut Metrics,
+}
 
-    /// Takes in what the step of environments `envs` brought; `actions` are the rows for all environments.
-    fn observe(&mut self, envs: Range<usize>, actions: &[f32], state: &VecState);
+impl UpdateContext<'_> {
+    /// The number of this update, from 1.
+    pub fn number(&self) -> u64 {
+        self.clock.updates + 1
+    }
 
-    /// Does the updates that are due. Called whenever every environment has stepped once more, and at the run's end.
-    fn learn(&mut self, state: &VecState, progress: Progress) -> Result<(), Diverged>;
-
-    /// Chooses actions without learning from them.
-    fn predict(
-        &mut self,
-        obs: ObsRef<'_>,
-        masks: &[bool],
-        rows: usize,
-        deterministic: bool,
-        memory: &mut PolicyMemory,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    );
-
-    /// What the agent thinks each observation is worth if it acts by its deterministic policy from there on.
-    fn values(&mut self, obs: ObsRef<'_>, masks: &[bool], rows: usize, values: &mut [f32]);
-
-    /// Gradient updates so far.
-    fn updates(&self) -> u64;
-
-    fn metrics(&mut self) -> &mut Metrics;
-
-    /// Saves or loads everything except the store: one function for both directions, so they cannot drift apart.
-    fn exchange(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError>;
-
-    fn write_store(&self, to: &mut dyn io::Write) -> io::Result<()>;
-    fn read_store(&mut self, from: &mut dyn io::Read) -> io::Result<()>;
+    /// How much of the run is over, for schedules.
+    pub fn fraction(&self) -> f64 {
+        self.clock.fraction()
+    }
 }

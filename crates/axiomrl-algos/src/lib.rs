@@ -8,13 +8,16 @@ pub mod config;
 pub mod actor_critic;
 pub mod goal;
 pub mod parts;
+pub mod policy;
 pub mod policy_gradient;
 pub mod regimes;
 pub mod registry;
 pub mod state;
 pub mod q_learning;
 
-pub use agent::{Agent, Diverged, PolicyMemory, Progress, Setup};
+pub use agent::{Agent, Clock, Diverged, LearnError, Need, Phases, Setup, UpdateContext};
 pub use config::{ConfigError, RunConfig};
 pub use registry::{AlgoEntry, find, names, registry};
-pub use state::{StateError, StateIo};
+pub use policy::{ActInput, Acting, Actor, Memory, Mode, Policy};
+pub use regimes::Learner;
+pub use state::{Section, Snapshot, StateError, StateIo, StoreIo, Streamed, TensorData};

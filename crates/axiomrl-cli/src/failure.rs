@@ -84,7 +84,7 @@ impl From<CheckpointError> for Failure {
         let code = match error {
             // A path that leads nowhere was mistyped; the disk may be full; the rest is about the checkpoint itself.
             CheckpointError::NotFound { .. } => BAD_INPUT,
-            CheckpointError::Io { .. } | CheckpointError::BadTensor { .. } => OTHER,
+            CheckpointError::Io { .. } | CheckpointError::Read { .. } | CheckpointError::BadTensor { .. } => OTHER,
             _ => BAD_CHECKPOINT,
         };
         Self::new(code, error)
@@ -105,8 +105,9 @@ impl From<TrainError> for Failure {
             TrainError::Session(inner) => inner.into(),
             TrainError::RunDir(inner) => inner.into(),
             TrainError::Checkpoint(inner) => inner.into(),
-            TrainError::Diverged(_) | TrainError::BadReward { .. } => Self::new(DIVERGED, error),
-            _ => Self::other(error),
+            TrainError::Diverged(..) | TrainError::BadReward { .. } => Self::new(DIVERGED, error),
+            TrainError::Edited { .. } | TrainError::TooShort { .. } => Self::bad_input(error),
+            TrainError::Log(_) | TrainError::Write { .. } | TrainError::Read { .. } => Self::other(error),
         }
     }
 }

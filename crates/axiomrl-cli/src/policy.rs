@@ -3,14 +3,14 @@
 use crate::failure::{BAD_CHECKPOINT, Failure};
 use crate::options::PolicySource;
 use axiomrl_run::checkpoint::{self, CheckpointError};
-use axiomrl_run::session::TrainedPolicy;
+use axiomrl_run::session::{TrainedPolicy, validated_config};
 use std::path::PathBuf;
 
 /// Loads the policy a user means, and says which checkpoint that was.
 pub fn open(source: &PolicySource) -> Result<(TrainedPolicy, PathBuf), Failure> {
     let folder = locate(source)?;
     let saved = checkpoint::load(&folder)?;
-    let config = serde_json::from_value(saved.config.clone()).map_err(|error| {
+    let config = validated_config(&saved.config).map_err(|error| {
         let folder = folder.display();
         Failure::new(BAD_CHECKPOINT, format!("checkpoint {folder} does not fit this version of AxiomRL: {error}"))
     })?;

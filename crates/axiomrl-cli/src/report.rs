@@ -5,6 +5,7 @@ use crate::output::{grouped, pairs, print, print_json};
 use axiomrl_algos::RunConfig;
 use axiomrl_run::train::{Outcome, StopReason};
 use serde_json::{Value, json};
+use std::path::Path;
 
 /// Prints the summary; an interrupted run also says how to go on, and ends with the code for it.
 pub fn finished(config: &RunConfig, outcome: &Outcome, as_json: bool) -> Result<(), Failure> {
@@ -18,7 +19,7 @@ pub fn finished(config: &RunConfig, outcome: &Outcome, as_json: bool) -> Result<
             "interrupted at step {} of {}, and saved; go on with: axiomrl resume {}",
             grouped(outcome.steps),
             grouped(config.total_timesteps),
-            outcome.run_dir.display()
+            in_a_shell(&outcome.run_dir)
         );
         return Err(Failure::new(INTERRUPTED, words));
     }
@@ -45,11 +46,11 @@ fn object(config: &RunConfig, outcome: &Outcome) -> Value {
 }
 
 fn text(outcome: &Outcome) -> String {
-    let run = outcome.run_dir.display();
+    let run = in_a_shell(&outcome.run_dir);
     let speed = grouped(outcome.steps_per_second.round() as u64);
     let (steps, updates) = (grouped(outcome.steps), grouped(outcome.updates));
     let mut rows = vec![
-        ("run folder", run.to_string()),
+        ("run folder", outcome.run_dir.display().to_string()),
         ("steps", format!("{steps} ({speed} steps/s), {updates} updates, {:.1} s", outcome.wall_seconds)),
     ];
     if let Some(words) = stopped(outcome.reason) {
@@ -77,6 +78,15 @@ fn text(outcome: &Outcome) -> String {
     pairs(&rows)
 }
 
+/// A path as it is typed into a shell: quoted where it must be.
+fn in_a_shell(path: &Path) -> String {
+    let text = path.display().to_string();
+    // An option would begin like this.
+    let text = if text.starts_with('-') { format!("./{text}") } else { text };
+    let plain = |c: char| c.is_alphanumeric() || "_-./+,:@%=".contains(c);
+    if !text.is_empty() && text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}
+
 /// Why a run ended before its last step.
 fn stopped(reason: StopReason) -> Option<&'static str> {
     match reason {
@@ -86,5 +96,25 @@ fn stopped(reason: StopReason) -> Option<&'static str> {
         StopReason::EnoughUpdates => Some("max_updates was reached"),
         StopReason::OutOfTime => Some("max_seconds was reached"),
         StopReason::Interrupted => Some("interrupted"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_quoted_where_a_shell_needs_it() {
+        let cases = [
+            ("runs/ppo__CartPole-v1__seed1", "runs/ppo__CartPole-v1__seed1"),
+            ("Läufe/1", "Läufe/1"),
+            ("my runs/a", "'my runs/a'"),
+            ("it's", r"'it'\''s'"),
+            ("a;b&c", "'a;b&c'"),
+            ("-run", "./-run"),
+        ];
+        for (path, typed) in cases {
+            assert_eq!(in_a_shell(Path::new(path)), typed);
+        }
     }
 }

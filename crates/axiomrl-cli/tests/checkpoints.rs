@@ -127,3 +127,47 @@ fn a_loss_that_is_no_number_stops_the_run_and_keeps_the_last_good_checkpoint() {
     assert!(metadata.contains("\"status\": \"failed\""), "{metadata}");
     shop.succeed(&["eval", "run", "--checkpoint", "last", "--episodes", "1"]);
 }
+
+/// Somebody who can calculate hashes wrote nonsense into the manifest.
+#[cfg(target_os = "linux")]
+fn tamper(folder: &Path, from: &str, to: &str) {
+    let manifest = folder.join("manifest.json");
+    let text = fs::read_to_string(&manifest).unwrap();
+    assert!(text.contains(from), "{from}");
+    fs::write(&manifest, text.replacen(from, to, 1)).unwrap();
+    let sum = std::process::Command::new("sha256sum").arg("manifest.json").current_dir(folder).output().unwrap();
+    fs::write(folder.join("manifest.sha256"), sum.stdout).unwrap();
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn nonsense_under_a_right_seal_is_refused_too() {
+    let shop = trained();
+    let last = shop.path("run/checkpoints/last");
+    let untouched = fs::read(last.join("manifest.json")).unwrap();
+    for (from, to, words) in [
+        ("\"batch_size\": 8", "\"batch_size\": 0", "batch_size"),
+        ("\"train_frequency\": 4", "\"train_frequency\": 0", "train_frequency"),
+        ("\"num_envs\": 1,", "\"num_envs\": 1000000,", "num_envs"),
+        ("\"eval_episodes\": 2", "\"eval_episodes\": 9223372036854775808", "eval_episodes"),
+    ] {
+        tamper(&last, from, to);
+        refused(&shop, &[words]);
+        fs::write(last.join("manifest.json"), &untouched).unwrap();
+    }
+    tamper(&last, "\"round\": 0", "\"round\": 1000000000");
+    shop.refused(&["resume", "run", "--total-timesteps", "400"], 3, &["record"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn files_that_are_not_plain_files_are_refused_unread() {
+    let shop = trained();
+    let store = shop.path("run/checkpoints/last/store.bin.zst");
+    fs::remove_file(&store).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", &store).unwrap();
+    refused(&shop, &["damaged", "store.bin.zst", "a link"]);
+    fs::remove_file(&store).unwrap();
+    fs::create_dir(&store).unwrap();
+    refused(&shop, &["damaged", "store.bin.zst", "a folder"]);
+}

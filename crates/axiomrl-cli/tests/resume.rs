@@ -113,7 +113,7 @@ fn the_number_of_threads_changes_nothing() {
 
 #[test]
 fn ctrl_c_saves_and_a_resume_completes_the_run() {
-    for (text, name) in [(DQN, "INT"), (PPO, "TERM"), (SAC, "INT")] {
+    for (text, name) in [(DQN, "INT"), (PPO, "TERM"), (SAC, "HUP")] {
         let shop = Workshop::new();
         undisturbed(&shop, text);
         let mut child = shop.start(&["train", "run.yaml", "--run-dir", "stopped", "--quiet", "--json"]);
@@ -159,4 +159,77 @@ fn a_finished_run_can_be_made_longer_and_resuming_it_as_it_is_changes_nothing() 
     assert_same("resumed when finished", &shop.path("again"), &shop.path("whole"));
     let longer = shop.succeed(&["resume", "again", "--total-timesteps", "4100", "--json", "--quiet"]).json_line();
     assert_eq!(longer["steps"], 4100);
+}
+
+#[test]
+fn a_run_is_not_made_shorter_than_it_is_and_says_when_nothing_is_left() {
+    let shop = Workshop::new();
+    undisturbed(&shop, &DQN.replace("4000", "300"));
+    shop.refused(&["resume", "whole", "--total-timesteps", "0"], 2, &["300 steps", "--total-timesteps"]);
+    shop.refused(&["resume", "whole", "--total-timesteps", "299"], 2, &["300 steps"]);
+    let ended = shop.succeed(&["resume", "whole", "--total-timesteps", "300"]);
+    assert!(ended.stderr.contains("nothing is left to do"), "{ended:?}");
+    shop.succeed(&["config", "whole/config.yaml"]);
+}
+
+#[test]
+fn edits_of_the_configuration_are_noticed() {
+    let shop = Workshop::new();
+    undisturbed(&shop, &DQN.replace("4000", "300"));
+    let text = std::fs::read_to_string(shop.path("whole/config.yaml")).unwrap();
+    shop.write("whole/config.yaml", &text.replace("gamma: 0.99", "gamma: 0.9"));
+    let words = ["config.yaml was edited", "gamma: 0.99 -> 0.9", "put it back"];
+    shop.refused(&["resume", "whole", "--total-timesteps", "400"], 2, &words);
+    shop.write("whole/config.yaml", &text);
+    shop.succeed(&["resume", "whole", "--total-timesteps", "400", "--quiet"]);
+}
+
+#[test]
+fn a_checkpoint_can_be_named_from_inside_of_it() {
+    let shop = Workshop::new();
+    undisturbed(&shop, &DQN.replace("4000", "300"));
+    for (folder, name, total) in
+        [("checkpoints/last", ".", "310"), ("checkpoints", "last", "320"), (".", "checkpoints/last", "330")]
+    {
+        for args in [vec!["resume", name, "--total-timesteps", total, "--quiet"], vec!["eval", name, "--episodes", "1"]]
+        {
+            let mut command = shop.command(&args);
+            let child = command.current_dir(shop.path("whole").join(folder)).spawn().unwrap();
+            let ended = Ended::of(child);
+            assert_eq!(ended.code, 0, "{folder}: {args:?}: {ended:?}");
+        }
+    }
+}
+
+#[test]
+fn what_to_do_next_can_be_pasted_into_a_shell() {
+    let shop = Workshop::new();
+    shop.write("run.yaml", &DQN.replace("4000", "300"));
+    let ended = shop.succeed(&["train", "run.yaml", "--run-dir", "my run", "--quiet"]);
+    assert!(ended.stdout.contains("axiomrl eval 'my run'"), "{ended:?}");
+}
+
+/// A limit on the size of files is told as a full disk is; the process is not killed for it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_limit_on_the_size_of_files_is_an_error_with_a_message() {
+    let shop = Workshop::new();
+    shop.write("run.yaml", &DQN.replace("4000", "300"));
+    let ended = shop.run_limited("ulimit -f 8", &["train", "run.yaml", "--run-dir", "run", "--quiet"]);
+    assert_eq!(ended.code, 1, "{ended:?}");
+    assert!(ended.stderr.contains("cannot write") && ended.stderr.contains("too large"), "{ended:?}");
+    shop.succeed(&["resume", "run", "--quiet"]);
+}
+
+/// Before it is taken, and before anything is written.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_run_that_does_not_fit_into_memory_is_refused() {
+    let shop = Workshop::new();
+    let args = ["train", "curl/pendulum_pixels", "--set", "algo_kwargs.buffer_capacity=100000000", "--run-dir", "run"];
+    let ended = shop.run_limited("ulimit -v 6291456", &args);
+    assert_eq!(ended.code, 2, "{ended:?}");
+    assert!(ended.stderr.contains("the replay needs 103 GB"), "{ended:?}");
+    assert!(ended.stderr.contains("lower `algo_kwargs.buffer_capacity`"), "{ended:?}");
+    assert!(shop.names().is_empty(), "{:?}", shop.names());
 }

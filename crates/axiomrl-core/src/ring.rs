@@ -120,6 +120,11 @@ impl Ring {
         &self.spec
     }
 
+    /// Whether every lane has the observation for its next transition.
+    pub fn has_begun(&self) -> bool {
+        self.lanes.iter().all(|lane| lane.begun)
+    }
+
     /// Transitions stored.
     pub fn len(&self) -> usize {
         self.lanes.iter().map(|lane| (lane.next - lane.oldest) as usize).sum()

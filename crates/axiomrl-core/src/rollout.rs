@@ -35,6 +35,8 @@ pub struct Rollout {
     pub reward: Vec<f32>,
     pub terminated: Vec<bool>,
     pub truncated: Vec<bool>,
+    /// Whether something was done in this row; what was not is not learned from.
+    pub valid: Vec<bool>,
     /// V of the observation the step led to: of the last observation of the episode where it was truncated. Not read
     /// where it terminated.
     pub next_value: Vec<f32>,
@@ -58,6 +60,7 @@ impl Rollout {
             reward: vec![0.0; rows],
             terminated: vec![false; rows],
             truncated: vec![false; rows],
+            valid: vec![true; rows],
             next_value: vec![0.0; rows],
             advantage: vec![0.0; rows],
             returns: vec![0.0; rows],
@@ -71,6 +74,11 @@ impl Rollout {
 
     pub fn is_full(&self) -> bool {
         self.filled == self.steps
+    }
+
+    /// Environments whose outcome of the step under way is known; 0 between steps.
+    pub fn outcomes(&self) -> usize {
+        self.outcomes
     }
 
     /// What the policy saw and did at step `t`, one row per environment.
@@ -100,7 +108,7 @@ impl Rollout {
         // Nothing of an earlier rollout may show in a row that is saved half way.
         for row in t * lanes..(t + 1) * lanes {
             (self.reward[row], self.next_value[row]) = (0.0, 0.0);
-            (self.terminated[row], self.truncated[row]) = (false, false);
+            (self.terminated[row], self.truncated[row], self.valid[row]) = (false, false, true);
         }
         if t > 0 {
             for (before, &value) in ((t - 1) * lanes..t * lanes).zip(values) {
@@ -131,7 +139,54 @@ impl Rollout {
         self.next_value[t * self.lanes + lane] = value;
     }
 
-    /// Forgets the steps; the memory stays.
+    /// Nothing was done in `lane` at step `t`: its environment began an episode instead. An episode that was under way
+    /// counts as cut off before.
+    pub fn leave_out(&mut self, t: usize, lane: usize) {
+        if t > 0 {
+            self.cut_off_row((t - 1) * self.lanes + lane);
+        }
+        // As an end, so that nothing of the row reaches the one before.
+        self.set_outcome(t, lane, 0.0, true, false);
+        self.valid[t * self.lanes + lane] = false;
+    }
+
+    /// The episode under way in `lane` goes on unseen after the last filled step, whose `next_value` is known.
+    pub fn cut_off(&mut self, lane: usize) {
+        if self.filled > 0 {
+            self.cut_off_row((self.filled - 1) * self.lanes + lane);
+        }
+    }
+
+    fn cut_off_row(&mut self, row: usize) {
+        self.truncated[row] |= !self.terminated[row];
+    }
+
+    /// Forgets a row that was begun but has not brought all its outcomes. Gives the number of those that are left.
+    pub fn drop_open_row(&mut self) -> usize {
+        self.outcomes = 0;
+        self.filled
+    }
+
+    /// Forgets the filled steps; the memory stays. A row that is half way goes on as the first of the next rollout.
+    pub fn start_over(&mut self) {
+        if self.outcomes > 0 {
+            let (from, lanes, spec) = (self.filled * self.lanes, self.lanes, &self.spec);
+            let rows = |width: usize| from * width..(from + lanes) * width;
+            self.obs.floats.copy_within(rows(spec.widths.floats), 0);
+            self.obs.bytes.copy_within(rows(spec.widths.bytes), 0);
+            self.masks.copy_within(rows(spec.mask_width), 0);
+            self.action.copy_within(rows(spec.action_width), 0);
+            for column in [&mut self.log_prob, &mut self.value, &mut self.reward, &mut self.next_value] {
+                column.copy_within(rows(1), 0);
+            }
+            for column in [&mut self.terminated, &mut self.truncated, &mut self.valid] {
+                column.copy_within(rows(1), 0);
+            }
+        }
+        self.filled = 0;
+    }
+
+    /// Forgets everything; the memory stays.
     pub fn clear(&mut self) {
         self.filled = 0;
         self.outcomes = 0;
@@ -188,7 +243,8 @@ impl Rollout {
             write_f32s(w, &column[..rows])?;
         }
         write_bools(w, &self.terminated[..rows])?;
-        write_bools(w, &self.truncated[..rows])
+        write_bools(w, &self.truncated[..rows])?;
+        write_bools(w, &self.valid[..rows])
     }
 
     /// Takes over what [`Rollout::write`] wrote for a rollout of the same spec. After an error it is as before.
@@ -210,6 +266,7 @@ impl Rollout {
         }
         read_bools(r, &mut fresh.terminated[..rows])?;
         read_bools(r, &mut fresh.truncated[..rows])?;
+        read_bools(r, &mut fresh.valid[..rows])?;
         *self = fresh;
         Ok(())
     }
@@ -311,6 +368,47 @@ mod tests {
             bytes
         });
         assert_eq!(files[0], files[1]);
+    }
+
+    #[test]
+    fn a_row_half_way_becomes_the_first_of_the_next_rollout() {
+        let mut rollout = Rollout::new(spec());
+        for t in 0..2 {
+            let obs = [t as f32, 5.0, t as f32, 6.0];
+            rollout.begin_row(t, ObsRef::of_floats(2, &obs), &[true; 4], &[3.0, 4.0], &[-0.1, -0.2], &[7.0, 8.0]);
+            rollout.set_outcome(t, 0, 1.0, false, false);
+            if t == 0 {
+                rollout.set_outcome(t, 1, 2.0, false, false);
+            }
+        }
+        rollout.start_over();
+        assert_eq!((rollout.filled, rollout.obs.row(1).floats), (0, &[1.0, 6.0][..]));
+        rollout.set_outcome(0, 1, 9.0, true, false);
+        assert_eq!((rollout.filled, &rollout.reward[..2], &rollout.value[..2]), (1, &[1.0, 9.0][..], &[7.0, 8.0][..]));
+    }
+
+    #[test]
+    fn what_was_not_done_is_left_out_and_reaches_no_other_row() {
+        // Lane 0: reward 1, then its environment begins an episode instead of a step, then reward 4.
+        let play = |left_out: bool| {
+            let mut rollout = Rollout::new(RolloutSpec { lanes: 1, mask_width: 0, ..spec() });
+            for (t, reward) in [1.0, if left_out { 0.0 } else { 99.0 }, 4.0].into_iter().enumerate() {
+                rollout.begin_row(t, ObsRef::of_floats(1, &[0.0; 2]), &[], &[0.0], &[0.0], &[10.0]);
+                match (t, left_out) {
+                    (1, true) => rollout.leave_out(1, 0),
+                    _ => rollout.set_outcome(t, 0, reward, false, false),
+                }
+            }
+            rollout.set_next_value(2, 0, 10.0);
+            rollout.compute_gae(0.5, 0.5);
+            rollout
+        };
+        let rollout = play(true);
+        assert_eq!(rollout.valid, [true, false, true]);
+        assert!(rollout.truncated[0] && !rollout.terminated[0], "cut off, and valued where it stood");
+        // 1 + 0.5 * 10 - 10 and 4 + 0.5 * 10 - 10.
+        assert_eq!((rollout.advantage[0], rollout.advantage[2]), (-4.0, -1.0));
+        assert_ne!(play(false).advantage[0], -4.0);
     }
 
     #[test]

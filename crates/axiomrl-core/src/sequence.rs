@@ -153,6 +153,11 @@ impl SequenceStore {
         &self.spec
     }
 
+    /// Whether `lane` has been shown something that it has not answered yet.
+    pub fn is_open(&self, lane: usize) -> bool {
+        self.lanes[lane].open
+    }
+
     /// Chunks that can be sampled.
     pub fn ready(&self) -> usize {
         usize::try_from(self.completed).unwrap_or(usize::MAX).min(self.slots)
@@ -180,6 +185,22 @@ impl SequenceStore {
             at.rows.put(spec, at.filled, outcome.final_obs, outcome.final_mask, CLOSING);
             // The row after it begins an episode, so the memory here is never asked for.
             at.states[at.filled * spec.state_width..(at.filled + 1) * spec.state_width].fill(0.0);
+            self.advance(lane);
+        }
+    }
+
+    /// The environment of `lane` begins anew. An episode that was under way counts as cut off at `latest`, what its last
+    /// step led to; a step that was opened is taken back, for nothing came of it.
+    pub fn cut_off(&mut self, lane: usize, latest: ObsRef<'_>, mask: &[bool]) {
+        let (spec, at) = (&self.spec, &mut self.lanes[lane]);
+        if at.open {
+            let row = at.filled - 1;
+            at.rows.flags[row] |= CLOSING;
+            (at.open, at.fresh) = (false, true);
+        } else if !at.fresh {
+            at.rows.put(spec, at.filled, latest, mask, CLOSING);
+            at.states[at.filled * spec.state_width..(at.filled + 1) * spec.state_width].fill(0.0);
+            at.fresh = true;
             self.advance(lane);
         }
     }

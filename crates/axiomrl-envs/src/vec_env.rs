@@ -99,6 +99,9 @@ impl VecState {
         self.truncated.fill(false);
         self.stepped.fill(true);
         self.info.fill(0.0);
+        self.final_obs.floats.fill(0.0);
+        self.final_obs.bytes.fill(0);
+        self.final_masks.fill(true);
         self.episodes.clear();
     }
 

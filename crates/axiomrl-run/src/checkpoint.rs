@@ -7,6 +7,9 @@
 mod digest;
 mod error;
 mod locate;
+mod plain;
+#[cfg(test)]
+pub(crate) mod sealed;
 mod swap;
 mod tensors;
 #[cfg(test)]
@@ -14,6 +17,8 @@ mod tests;
 
 pub use error::CheckpointError;
 pub use locate::{find, list};
+pub(crate) use swap::discard;
+pub use swap::sweep;
 
 use crate::files::sync_dir;
 use axiomrl_core::Snapshot;
@@ -95,17 +100,20 @@ pub fn load(dir: &Path) -> Result<Checkpoint, CheckpointError> {
     }
     let (mut model, mut optimizer, mut store) = (Vec::new(), Vec::new(), None);
     for (name, expected) in &manifest.files {
-        let path = dir.join(name);
+        if ![MODEL, OPTIMIZER, STORE].contains(&name.as_str()) {
+            return Err(CheckpointError::damaged(&dir, MANIFEST, format!("it lists an unknown file {name}")));
+        }
+        plain::check_size(&dir, name, expected.bytes)?;
         let found = match name.as_str() {
             // The bytes that are verified are the bytes that are used: these files are read once.
-            MODEL => read_whole(&dir, name, &mut model)?,
-            OPTIMIZER => read_whole(&dir, name, &mut optimizer)?,
-            STORE => {
-                let found = digest::of_file(&path).map_err(|error| missing_or_io(&dir, name, error))?;
+            MODEL => plain::read(&dir, name, expected.bytes, &mut model)?,
+            OPTIMIZER => plain::read(&dir, name, expected.bytes, &mut optimizer)?,
+            _ => {
+                let path = dir.join(name);
+                let found = digest::of_file(&path).map_err(|error| missing_or_read(&dir, name, error))?;
                 store = Some(path);
                 found
             }
-            other => return Err(CheckpointError::damaged(&dir, MANIFEST, format!("it lists an unknown file {other}"))),
         };
         if let Some(reason) = digest::difference(expected, &found) {
             return Err(CheckpointError::damaged(&dir, name, reason));
@@ -124,7 +132,7 @@ pub fn open_store(checkpoint: &Checkpoint) -> Result<Option<Box<dyn Read>>, Chec
         // The decoder emits large blocks; callers read a few bytes at a time.
         Ok(Box::new(BufReader::with_capacity(1 << 16, zstd::Decoder::new(File::open(path)?)?)))
     };
-    open().map(Some).map_err(CheckpointError::io(path))
+    open().map(Some).map_err(CheckpointError::reading(path))
 }
 
 fn write_files(
@@ -155,6 +163,10 @@ fn write_files(
     };
     let path = dir.join(MANIFEST);
     let bytes = serde_json::to_vec_pretty(&manifest).map_err(|error| CheckpointError::io(&path)(error.into()))?;
+    if bytes.len() as u64 > plain::LARGEST_MANIFEST {
+        let words = "the state of the environments takes more than a gigabyte; use fewer of them";
+        return Err(CheckpointError::io(&path)(io::Error::new(io::ErrorKind::FileTooLarge, words)));
+    }
     let digest = write_file(&path, &bytes)?;
     write_file(&dir.join(MANIFEST_DIGEST), format!("{}  {MANIFEST}\n", digest.sha256).as_bytes())?;
     sync_dir(dir).map_err(CheckpointError::io(dir))
@@ -185,7 +197,7 @@ fn write_store(path: &Path, write: StoreWriter<'_>) -> io::Result<FileDigest> {
 fn read_manifest(dir: &Path) -> Result<Manifest, CheckpointError> {
     let not_ours = |found: String| CheckpointError::NotACheckpoint { path: dir.to_path_buf(), found };
     let mut bytes = Vec::new();
-    let digest = match read_whole(dir, MANIFEST, &mut bytes) {
+    let digest = match plain::read(dir, MANIFEST, plain::LARGEST_MANIFEST, &mut bytes) {
         // Without a manifest nothing says that the folder is one of ours.
         Err(CheckpointError::Missing { .. }) => return Err(not_ours("it has no manifest.json".to_owned())),
         other => other?,
@@ -205,22 +217,17 @@ fn read_manifest(dir: &Path) -> Result<Manifest, CheckpointError> {
         None => return Err(CheckpointError::damaged(dir, MANIFEST, "it has no schema_version")),
     }
     let mut recorded = Vec::new();
-    read_whole(dir, MANIFEST_DIGEST, &mut recorded)?;
+    plain::read(dir, MANIFEST_DIGEST, 4096, &mut recorded)?;
     if recorded.split(|byte| *byte == b' ').next() != Some(digest.sha256.as_bytes()) {
         return Err(CheckpointError::damaged(dir, MANIFEST, "sha256 differs"));
     }
     serde_json::from_value(value).map_err(|error| CheckpointError::damaged(dir, MANIFEST, error.to_string()))
 }
 
-fn read_whole(dir: &Path, name: &str, into: &mut Vec<u8>) -> Result<FileDigest, CheckpointError> {
-    *into = fs::read(dir.join(name)).map_err(|error| missing_or_io(dir, name, error))?;
-    Ok(digest::of_bytes(into))
-}
-
-fn missing_or_io(dir: &Path, name: &str, error: io::Error) -> CheckpointError {
+fn missing_or_read(dir: &Path, name: &str, error: io::Error) -> CheckpointError {
     match error.kind() {
         io::ErrorKind::NotFound => CheckpointError::missing(dir, name),
-        _ => CheckpointError::io(&dir.join(name))(error),
+        _ => CheckpointError::reading(&dir.join(name))(error),
     }
 }
 

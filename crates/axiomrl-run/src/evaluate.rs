@@ -3,6 +3,7 @@
 use axiomrl_algos::{Agent, PolicyMemory, RunConfig};
 use axiomrl_envs::{EnvError, Normalizer, VecEnv, VecOptions, make_vec, rng::stream};
 use serde::Serialize;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Where the start states of evaluations come from unless told otherwise. One seed for all runs: with 20 episodes the
 /// luck of the start states can outweigh what separates two policies, and runs are there to be compared.
@@ -89,20 +90,41 @@ pub fn evaluate(
     normalizer: Option<&Normalizer>,
     options: &EvalOptions,
 ) -> Result<Evaluation, EnvError> {
+    let never = AtomicBool::new(false);
+    Ok(evaluate_unless(&never, agent, config, normalizer, options)?.unwrap_or_default())
+}
+
+/// As [`evaluate`], but gives up, with nothing, soon after `stop` is raised. The agent is as before in any case.
+pub fn evaluate_unless(
+    stop: &AtomicBool,
+    agent: &mut dyn Agent,
+    config: &RunConfig,
+    normalizer: Option<&Normalizer>,
+    options: &EvalOptions,
+) -> Result<Option<Evaluation>, EnvError> {
     let mut result = Evaluation::default();
     let mut group = 0;
     while result.returns.len() < options.episodes {
         let count = (options.episodes - result.returns.len()).min(TOGETHER);
         let name = format!("eval/{group}");
         let mut env = evaluation_env(config, count, options.seed, &name, normalizer)?;
-        play_once(agent, env.as_mut(), options, &name, &mut result);
+        if !play_once(stop, agent, env.as_mut(), options, &name, &mut result) {
+            return Ok(None);
+        }
         group += 1;
     }
-    Ok(result)
+    Ok(Some(result))
 }
 
-/// One episode of each environment; those that are done wait for the others.
-fn play_once(agent: &mut dyn Agent, env: &mut dyn VecEnv, options: &EvalOptions, name: &str, result: &mut Evaluation) {
+/// One episode of each environment; those that are done wait for the others. False when it was stopped.
+fn play_once(
+    stop: &AtomicBool,
+    agent: &mut dyn Agent,
+    env: &mut dyn VecEnv,
+    options: &EvalOptions,
+    name: &str,
+    result: &mut Evaluation,
+) -> bool {
     let n = env.num_envs();
     let mut rng = stream(options.seed, &format!("{name}/act"));
     let mut memory = PolicyMemory { starts: vec![true; n], ..PolicyMemory::default() };
@@ -110,6 +132,9 @@ fn play_once(agent: &mut dyn Agent, env: &mut dyn VecEnv, options: &EvalOptions,
     let mut ended: Vec<Option<(f64, u64, bool)>> = vec![None; n];
     env.reset();
     while ended.iter().any(Option::is_none) {
+        if stop.load(Ordering::Relaxed) {
+            return false;
+        }
         let state = env.state();
         agent.predict(state.obs.as_ref(), &state.masks, n, options.deterministic, &mut memory, &mut rng, &mut actions);
         memory.starts.fill(false);
@@ -125,4 +150,5 @@ fn play_once(agent: &mut dyn Agent, env: &mut dyn VecEnv, options: &EvalOptions,
         result.lengths.push(length);
         result.reached.extend(has_goals.then_some(terminated));
     }
+    true
 }

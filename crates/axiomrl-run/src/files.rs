@@ -4,6 +4,9 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+/// Between the name of what is being written and the number of the process that writes it.
+pub(crate) const TEMPORARY: &str = ".tmp-";
+
 /// Replaces the content of `path` by `bytes`. After an error (a full disk, say) the old file is as it was.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
     replace_with(path, |file| file.write_all(bytes))
@@ -35,6 +38,29 @@ fn write_and_rename(
     sync_dir(parent_of(path))
 }
 
+/// Removes what processes that are gone were killed while writing: everything named `….tmp-<process>`. Best effort, as
+/// a leftover costs nothing but space. Only for whoever holds the run's lock.
+pub fn sweep(dir: &Path) {
+    let Ok(entries) = fs::read_dir(dir) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let writer = name.rsplit_once(TEMPORARY).and_then(|(_, process)| process.parse::<u32>().ok());
+        if writer.is_some_and(|process| !is_another_process(process)) {
+            let path = entry.path();
+            let _ = if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                fs::remove_dir_all(path)
+            } else {
+                fs::remove_file(path)
+            };
+        }
+    }
+}
+
+/// Whether a process other than this one lives under that number. Where that cannot be told, the lock has said it.
+fn is_another_process(process: u32) -> bool {
+    process != std::process::id() && Path::new("/proc").join(process.to_string()).exists()
+}
+
 /// Makes renames and new names in a folder survive a power cut.
 pub fn sync_dir(dir: &Path) -> io::Result<()> {
     // Only Unix lets a folder be opened and synced; elsewhere the rename itself is all there is.
@@ -54,7 +80,7 @@ fn partial_name(path: &Path) -> io::Result<PathBuf> {
     let name = path.file_name().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
     let mut partial = std::ffi::OsString::from(".");
     partial.push(name);
-    partial.push(format!(".tmp-{}", std::process::id()));
+    partial.push(format!("{TEMPORARY}{}", std::process::id()));
     Ok(path.with_file_name(partial))
 }
 
@@ -92,6 +118,25 @@ mod tests {
         assert_eq!(error.unwrap_err().kind(), io::ErrorKind::StorageFull);
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(names(dir.path()), ["a.txt"]);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn only_what_the_dead_left_is_swept() {
+        let dir = tempfile::tempdir().unwrap();
+        let gone = {
+            let mut child = std::process::Command::new("true").spawn().unwrap();
+            child.wait().unwrap();
+            child.id()
+        };
+        let living = std::os::unix::process::parent_id();
+        for name in [format!(".metadata.json.tmp-{gone}"), format!(".a.tmp-{living}"), "notes.tmp-mine".to_owned()] {
+            fs::write(dir.path().join(name), "x").unwrap();
+        }
+        fs::create_dir_all(dir.path().join(format!("step_9.tmp-{gone}/inner"))).unwrap();
+        sweep(dir.path());
+        assert_eq!(names(dir.path()), [format!(".a.tmp-{living}"), "notes.tmp-mine".to_owned()]);
+        sweep(&dir.path().join("not there"));
     }
 
     #[cfg(target_os = "linux")]

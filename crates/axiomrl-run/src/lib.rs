@@ -9,6 +9,7 @@ pub mod configs;
 pub mod evaluate;
 pub mod files;
 pub mod loggers;
+pub mod memory;
 pub mod metadata;
 pub mod progress;
 pub mod run_dir;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::Path;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// What is worth knowing of a run besides its configuration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,6 +25,9 @@ pub struct Metadata {
     pub created_at: String,
     /// The same in seconds since 1970: what `monitor.csv` counts from.
     pub created_at_unix: f64,
+    /// The free words of the run file.
+    #[serde(default)]
+    pub tags: Vec<String>,
     pub progress: RunProgress,
     pub best: Option<Best>,
 }
@@ -90,9 +93,20 @@ impl Metadata {
             command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
             created_at: clock::rfc3339(now),
             created_at_unix: clock::unix_seconds(now),
+            tags: Vec::new(),
             progress: RunProgress { total_timesteps, ..RunProgress::default() },
             best: None,
         }
+    }
+
+    /// The same for a run that is known to have begun earlier, in seconds since 1970.
+    #[must_use]
+    pub fn created(mut self, at: Option<f64>) -> Self {
+        let time = at.and_then(|at| Duration::try_from_secs_f64(at).ok()).and_then(|at| UNIX_EPOCH.checked_add(at));
+        if let (Some(at), Some(time)) = (at, time) {
+            (self.created_at, self.created_at_unix) = (clock::rfc3339(time), at);
+        }
+        self
     }
 
     /// Rewrites the file as a whole.

@@ -73,6 +73,11 @@ impl ProgressDisplay {
         self.best_evaluation = Some(self.best_evaluation.map_or(mean, |best| best.max(mean)));
     }
 
+    #[cfg(test)]
+    pub(crate) fn best(&self) -> Option<f64> {
+        self.best_evaluation
+    }
+
     /// Says something without disturbing the bar.
     pub fn note(&mut self, text: &str) {
         match &mut self.output {

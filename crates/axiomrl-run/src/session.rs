@@ -1,5 +1,6 @@
 //! From a configuration to an environment and an agent.
 
+use crate::memory::{self, MemoryError, Purpose};
 use axiomrl_algos::config::ConfigError;
 use axiomrl_algos::parts::checks::{BuildError, check_fit};
 use axiomrl_algos::{Agent, RunConfig, Setup, StateError, StateIo, find};
@@ -20,6 +21,25 @@ pub enum SessionError {
     State(#[from] StateError),
     #[error("unknown algorithm `{0}`; `axiomrl algos` lists them")]
     UnknownAlgorithm(String),
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+}
+
+/// The configuration that a checkpoint holds, checked as a run file is: whoever made the file may have written anything
+/// into it.
+pub fn validated_config(saved: &Value) -> Result<RunConfig, SessionError> {
+    let misfit = |problem: String| StateError::Misfit { name: "config".to_owned(), problem };
+    let algo = saved.get("algo").and_then(Value::as_str).ok_or_else(|| misfit("it names no algorithm".to_owned()))?;
+    let entry = find(algo).ok_or_else(|| misfit(format!("unknown algorithm `{algo}`")))?;
+    let config = entry.read(&saved.to_string(), "config", &[]).map_err(|error| {
+        misfit(match error {
+            // Without the line: it is the whole configuration.
+            ConfigError::At { message, hint, .. } | ConfigError::Whole { message, hint, .. } => message + &hint,
+            other @ ConfigError::Override { .. } => other.to_string(),
+        })
+    })?;
+    axiomrl_envs::registry::info(&config.env_id).map_err(|error| misfit(error.to_string()))?;
+    Ok(config)
 }
 
 /// Discount used by reward normalisation: the algorithm's own.
@@ -65,17 +85,29 @@ pub struct TrainedPolicy {
 }
 
 impl TrainedPolicy {
+    /// `config` is the one that the checkpoint came with: what is wrong with it is wrong with the checkpoint.
     pub fn from_snapshot(config: RunConfig, snapshot: &Snapshot) -> Result<Self, SessionError> {
-        let env = training_env(&RunConfig { num_envs: 1, ..config.clone() })?;
-        let mut agent = build_agent(&config, env.as_ref())?;
+        let misfit = |problem: String| StateError::Misfit { name: "config".to_owned(), problem };
+        let env = training_env(&RunConfig { num_envs: 1, ..config.clone() }).map_err(|e| misfit(e.to_string()))?;
+        memory::check(&config, env.as_ref(), Purpose::Act)?;
+        let mut agent = build_agent(&config, env.as_ref()).map_err(|e| misfit(e.to_string()))?;
         agent.exchange(&mut StateIo::LoadModel(snapshot))?;
-        let normalizer = match snapshot.state.get("normalizer") {
-            Some(Value::Null) | None => None,
-            Some(saved) => Some(
-                serde_json::from_value(saved.clone())
-                    .map_err(|e| StateError::Misfit { name: "normalizer".to_owned(), problem: e.to_string() })?,
-            ),
-        };
+        let normalizer = normalizer(snapshot.state.get("normalizer"), env.normalizer())?;
         Ok(Self { config, agent, normalizer })
+    }
+}
+
+/// The saved statistics, if they are those of `needed`, the environment's own.
+fn normalizer(saved: Option<&Value>, needed: Option<&Normalizer>) -> Result<Option<Normalizer>, SessionError> {
+    let misfit = |problem: String| StateError::Misfit { name: "normalizer".to_owned(), problem };
+    match (saved, needed) {
+        (Some(Value::Null) | None, None) => Ok(None),
+        (Some(Value::Null) | None, Some(_)) => Err(StateError::Missing("normalizer".to_owned()).into()),
+        (Some(_), None) => Err(misfit("this run normalises nothing".to_owned()).into()),
+        (Some(saved), Some(needed)) => {
+            let found: Normalizer = serde_json::from_value(saved.clone()).map_err(|e| misfit(e.to_string()))?;
+            found.check_like(needed).map_err(|e| misfit(e.to_string()))?;
+            Ok(Some(found))
+        }
     }
 }

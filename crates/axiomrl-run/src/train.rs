@@ -4,20 +4,27 @@
 //! round, and a round is split where something is due, so that evaluations, checkpoints and the end of the run fall on
 //! exactly the step they were set for, whatever the number of environments.
 
+mod checks;
 mod early_stop;
+mod edited;
+mod error;
 mod record;
+mod resuming;
 mod saving;
+#[cfg(test)]
+mod tests;
 
 pub use early_stop::StopReason;
+pub use error::{Kept, TrainError};
 
-use crate::checkpoint::CheckpointError;
-use crate::evaluate::{EVALUATION_SEED, EvalOptions, Evaluation, evaluate};
-use crate::loggers::{LogError, Loggers};
+use crate::evaluate::{EVALUATION_SEED, EvalOptions, Evaluation, evaluate_unless};
+use crate::loggers::Loggers;
+use crate::memory::{self, Purpose};
 use crate::metadata::{Best, Metadata, RunStatus};
 use crate::progress::ProgressDisplay;
-use crate::run_dir::{RunDir, RunDirError, RunLock};
+use crate::run_dir::{RunDir, RunLock};
 use crate::session::{SessionError, build_agent, training_env};
-use axiomrl_algos::{Agent, Diverged, Progress, RunConfig};
+use axiomrl_algos::{Agent, Progress, RunConfig};
 use axiomrl_envs::VecEnv;
 use record::Record;
 use std::io;
@@ -25,27 +32,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
-
-/// Why a run could not start or go on.
-#[derive(Debug, thiserror::Error)]
-pub enum TrainError {
-    #[error(transparent)]
-    Session(#[from] SessionError),
-    #[error(transparent)]
-    RunDir(#[from] RunDirError),
-    #[error(transparent)]
-    Checkpoint(#[from] CheckpointError),
-    #[error(transparent)]
-    Log(#[from] LogError),
-    #[error(transparent)]
-    Diverged(#[from] Diverged),
-    #[error(
-        "environment {env} gave the reward {reward} at step {step}; the last good checkpoint is kept. Mend the environment, or clip its rewards"
-    )]
-    BadReward { env: usize, reward: f32, step: u64 },
-    #[error("cannot write {}: {source}; free some space or check the permissions, then `axiomrl resume`", .path.display())]
-    Write { path: PathBuf, source: io::Error },
-}
 
 /// How to run, apart from what to run.
 #[derive(Clone, Debug, Default)]
@@ -94,14 +80,12 @@ pub struct Trainer {
 impl Trainer {
     /// Sets up a new run. Nothing is written before the configuration has proved sound.
     pub fn start(config: RunConfig, options: TrainOptions) -> Result<Self, TrainError> {
-        let mut env = training_env(&config).map_err(SessionError::from)?;
-        let agent = build_agent(&config, env.as_ref())?;
-        env.reset();
+        let (env, agent) = new_pair(&config)?;
         let output_dir = Path::new(&config.output_dir);
         let explicit = options.run_dir.as_deref();
         let run_dir = RunDir::create(output_dir, &config.algo, &config.env_id, config.seed, explicit)?;
         let lock = run_dir.lock()?;
-        let metadata = Metadata::collect(config.total_timesteps);
+        let metadata = Metadata { tags: config.tags.clone(), ..Metadata::collect(config.total_timesteps) };
         let loggers = Loggers::open(&run_dir, &config.env_id, metadata.created_at_unix)?;
         let mut trainer = Self::assemble(config, options, run_dir, lock, env, agent, loggers, metadata);
         trainer.write_config()?;
@@ -162,6 +146,11 @@ impl Trainer {
 
     fn run_rounds(&mut self) -> Result<Outcome, TrainError> {
         let n = self.env.num_envs();
+        if self.record.unattended
+            && let Some(outcome) = self.attend()?
+        {
+            return Ok(outcome);
+        }
         let mut due = self.next_due();
         while !self.progress().is_over() {
             let first = self.record.round;
@@ -180,11 +169,12 @@ impl Trainer {
             self.record_episodes()?;
             self.record.round = last % n;
             if self.record.round == 0 || self.progress().is_over() {
-                self.agent.learn(self.env.state(), self.progress())?;
+                let learned = self.agent.learn(self.env.state(), self.progress());
+                learned.map_err(|diverged| TrainError::Diverged(diverged, self.kept()))?;
             }
             if self.record.steps == due {
-                if let Some(reason) = self.attend()? {
-                    return self.finish(reason);
+                if let Some(outcome) = self.attend()? {
+                    return Ok(outcome);
                 }
                 due = self.next_due();
             }
@@ -198,18 +188,28 @@ impl Trainer {
 
     /// The next step at which something is due.
     fn next_due(&self) -> u64 {
-        let after = |every: u64| self.record.steps.checked_div(every).map_or(u64::MAX, |done| (done + 1) * every);
+        let steps = self.record.steps;
+        let after = |every: u64| steps.checked_div(every).map_or(u64::MAX, |done| (done + 1).saturating_mul(every));
         let config = &self.config;
         let periodic = after(config.log_interval).min(after(config.eval_every())).min(after(config.checkpoint_every()));
         periodic.min(config.total_timesteps)
     }
 
-    /// Does what is due at this step.
-    fn attend(&mut self) -> Result<Option<StopReason>, TrainError> {
+    /// Does what is due at this step. Gives the outcome where that ends the run.
+    fn attend(&mut self) -> Result<Option<Outcome>, TrainError> {
         let steps = self.record.steps;
         let at = |every: u64| every > 0 && steps.is_multiple_of(every);
         let over = self.progress().is_over();
-        let evaluation = if over || at(self.config.eval_every()) { Some(self.evaluate()?) } else { None };
+        self.record.unattended = false;
+        let mut evaluation = None;
+        if over || at(self.config.eval_every()) {
+            evaluation = self.evaluate()?;
+            // An evaluation that was broken off leaves nothing behind: whoever resumes the run begins with it.
+            self.record.unattended = evaluation.is_none();
+            if self.record.unattended {
+                return self.interrupt(StopReason::Interrupted).map(Some);
+            }
+        }
         if over || evaluation.is_some() || at(self.config.log_interval) {
             self.log(evaluation.as_ref())?;
         }
@@ -221,13 +221,15 @@ impl Trainer {
         if !over && reason.is_none() && at(self.config.checkpoint_every()) {
             self.save_periodic()?;
         }
-        Ok(reason)
+        reason.map(|reason| self.finish(reason)).transpose()
     }
 
-    fn evaluate(&mut self) -> Result<Evaluation, TrainError> {
+    /// `None` when asked to stop meanwhile.
+    fn evaluate(&mut self) -> Result<Option<Evaluation>, TrainError> {
         let options = EvalOptions { episodes: self.config.eval_episodes, seed: EVALUATION_SEED, deterministic: true };
         let normalizer = self.env.normalizer().cloned();
-        let result = evaluate(self.agent.as_mut(), &self.config, normalizer.as_ref(), &options);
+        let (stop, agent) = (&self.options.stop, self.agent.as_mut());
+        let result = evaluate_unless(stop, agent, &self.config, normalizer.as_ref(), &options);
         Ok(result.map_err(SessionError::from)?)
     }
 
@@ -252,7 +254,10 @@ impl Trainer {
         let rewards = &self.env.state().reward;
         match envs.into_iter().find(|&env| !rewards[env].is_finite()) {
             None => Ok(()),
-            Some(env) => Err(TrainError::BadReward { env, reward: rewards[env], step: self.record.steps + 1 }),
+            Some(env) => {
+                let (reward, step, kept) = (rewards[env], self.record.steps + 1, self.kept());
+                Err(TrainError::BadReward { env, reward, step, kept })
+            }
         }
     }
 
@@ -352,6 +357,15 @@ impl Trainer {
             reason,
         })
     }
+}
+
+/// Environments and an agent at the beginning of a run, if there is memory for them.
+fn new_pair(config: &RunConfig) -> Result<(Box<dyn VecEnv>, Box<dyn Agent>), SessionError> {
+    let mut env = training_env(config)?;
+    memory::check(config, env.as_ref(), Purpose::Train)?;
+    let agent = build_agent(config, env.as_ref())?;
+    env.reset();
+    Ok((env, agent))
 }
 
 fn write_to<T>(path: &Path, result: io::Result<T>) -> Result<T, TrainError> {

@@ -33,7 +33,7 @@ fn a_nan_reward_stops_the_run_and_keeps_the_last_good_checkpoint() {
             let folder = tempfile::tempdir().unwrap();
             let run = folder.path().join("run");
             let error = failed_run(entry, suffix, "nan_reward_at", &run);
-            let named = matches!(&error, TrainError::BadReward { env: 0, reward, step: 350 } if reward.is_nan());
+            let named = matches!(&error, TrainError::BadReward { env: 0, reward, step: 350, .. } if reward.is_nan());
             assert!(named, "{}: {error}", entry.name);
             assert_last_good_checkpoint(entry, &run, &error);
         }
@@ -47,7 +47,7 @@ fn a_nan_observation_is_named_where_it_reaches_the_update() {
             let folder = tempfile::tempdir().unwrap();
             let run = folder.path().join("run");
             let error = failed_run(entry, suffix, "nan_observation_at", &run);
-            let TrainError::Diverged(diverged) = &error else { panic!("{}: {error}", entry.name) };
+            let TrainError::Diverged(diverged, _) = &error else { panic!("{}: {error}", entry.name) };
             let what = &diverged.what;
             assert!(what.contains("loss") || what.contains("gradient"), "{}: {what}", entry.name);
             assert!(!diverged.value.is_finite() && diverged.update > 0, "{}: {diverged:?}", entry.name);

@@ -27,12 +27,13 @@
 //!
 //! **Reference.** Andrychowicz and others, Hindsight experience replay, 2017.
 
-use crate::agent::{Agent, Setup};
-use crate::config::layer_widths;
 use crate::actor_critic::{AcConfig, OffPolicyAc, presets};
+use crate::agent::Setup;
+use crate::config::layer_widths;
 use crate::parts::checks::BuildError;
-use crate::registry::Algorithm;
 use crate::q_learning::{Dqn, DqnConfig};
+use crate::regimes::Learner;
+use crate::registry::Algorithm;
 use axiomrl_core::{GoalStrategy, Schedule};
 use axiomrl_envs::Space;
 use garde::Validate;
@@ -172,8 +173,8 @@ pub struct Her;
 impl Algorithm for Her {
     type Config = HerConfig;
 
-    fn build(config: HerConfig, setup: &Setup) -> Result<Box<dyn Agent>, BuildError> {
-        let discrete = matches!(setup.action_space, Space::Discrete { .. });
+    fn build(config: HerConfig, setup: &Setup) -> Result<Learner, BuildError> {
+        let discrete = matches!(setup.action_space(), Space::Discrete { .. });
         let base = match config.base {
             HerBase::Auto if discrete => HerBase::Dqn,
             HerBase::Auto => HerBase::Ddpg,

@@ -2,7 +2,8 @@
 
 use crate::agent::Setup;
 use crate::registry::{ActionKind, AlgoEntry, registry};
-use axiomrl_envs::Space;
+use axiomrl_core::StoreError;
+use axiomrl_envs::{EnvError, Space};
 
 /// Why an agent could not be built.
 #[derive(Debug, thiserror::Error)]
@@ -15,23 +16,27 @@ pub enum BuildError {
     Image { algo: String, env: String, fits: String },
     #[error("algo_kwargs: {0}")]
     Setting(String),
+    #[error(transparent)]
+    Env(#[from] EnvError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 /// Refuses combinations that cannot work, with the ones that can.
 pub fn check_fit(entry: &AlgoEntry, env: &str, setup: &Setup) -> Result<(), BuildError> {
     let algo = entry.name.to_owned();
     let env = env.to_owned();
-    let kind = ActionKind::of(&setup.action_space);
+    let kind = ActionKind::of(setup.action_space());
     let acts = |entry: &AlgoEntry| kind.is_some_and(|kind| entry.actions.contains(&kind));
     if !acts(entry) {
-        return Err(BuildError::ActionSpace { algo, env, kind: setup.action_space.kind(), fits: fitting(acts) });
+        return Err(BuildError::ActionSpace { algo, env, kind: setup.action_space().kind(), fits: fitting(acts) });
     }
-    if let Space::Box(space) = &setup.action_space
+    if let Space::Box(space) = setup.action_space()
         && !space.is_bounded()
     {
         return Err(BuildError::Unbounded { algo, env });
     }
-    if !entry.images && setup.observation_space.image_shape().is_some() {
+    if !entry.images && setup.observation_space().image_shape().is_some() {
         return Err(BuildError::Image { algo, env, fits: fitting(|entry| entry.images && acts(entry)) });
     }
     Ok(())

@@ -1,28 +1,57 @@
 //! From observations, as environments give them, to numbers that a network takes.
 
-use axiomrl_envs::{DType, ObsRef, Space};
+use axiomrl_envs::{Kind, ObsRef, ObsSpace, Space};
 use std::borrow::Cow;
+use std::ops::Range;
 
-/// How rows of observations become rows of network input: discrete parts one-hot, bytes scaled to [0, 1].
+/// How rows of observations become rows of network input: numbers as they are, choices one-hot, bytes scaled to [0, 1]. Parts
+/// that are numbers or choices come first, in the order of the space, then those that are bytes.
 #[derive(Clone, Debug)]
 pub struct Encoder {
-    /// Sizes of the one-hot parts; empty for Box observations.
-    categories: Vec<usize>,
-    bytes: bool,
-    obs_width: usize,
+    pieces: Vec<Piece>,
+    /// Columns of the block of bytes that are encoded here; images that convolutions look at are not.
+    bytes: Vec<Range<usize>>,
     width: usize,
+}
+
+/// A stretch of the block of floats.
+#[derive(Clone, Debug)]
+enum Piece {
+    Numbers(Range<usize>),
+    Choice { column: usize, n: usize },
 }
 
 impl Encoder {
     pub fn new(space: &Space) -> Self {
-        let categories = match space {
-            Space::Discrete { n } => vec![*n],
-            Space::MultiDiscrete { nvec } => nvec.clone(),
-            _ => Vec::new(),
-        };
-        let obs_width = space.width();
-        let width = if categories.is_empty() { obs_width } else { categories.iter().sum() };
-        Self { categories, bytes: space.dtype() == DType::U8, obs_width, width }
+        Self::without_images(&ObsSpace::of(space), |_| false)
+    }
+
+    /// Leaves out the images for which `seen` holds: somebody else looks at them.
+    pub fn without_images(space: &ObsSpace, seen: impl Fn([usize; 3]) -> bool) -> Self {
+        let (mut pieces, mut bytes, mut width) = (Vec::new(), Vec::new(), 0);
+        for part in &space.parts {
+            match &part.kind {
+                Kind::F32 => {
+                    width += part.at.len();
+                    match pieces.last_mut() {
+                        Some(Piece::Numbers(before)) if before.end == part.at.start => before.end = part.at.end,
+                        _ => pieces.push(Piece::Numbers(part.at.clone())),
+                    }
+                }
+                Kind::OneHot(sizes) => {
+                    for (column, &n) in part.at.clone().zip(sizes) {
+                        pieces.push(Piece::Choice { column, n });
+                        width += n;
+                    }
+                }
+                Kind::U8 if part.image_shape().is_some_and(&seen) => {}
+                Kind::U8 => {
+                    width += part.at.len();
+                    bytes.push(part.at.clone());
+                }
+            }
+        }
+        Self { pieces, bytes, width }
     }
 
     /// Numbers per row that the network sees.
@@ -30,24 +59,42 @@ impl Encoder {
         self.width
     }
 
+    /// Rows of [`Encoder::width`] numbers, copied only where they are not what the environment gave.
     pub fn encode<'a>(&self, obs: ObsRef<'a>) -> Cow<'a, [f32]> {
-        match obs {
-            ObsRef::F32(v) if self.categories.is_empty() => Cow::Borrowed(v),
-            ObsRef::F32(v) => {
-                let mut out = vec![0.0; v.len() / self.obs_width * self.width];
-                for (from, to) in v.chunks_exact(self.obs_width).zip(out.chunks_exact_mut(self.width)) {
-                    let mut at = 0;
-                    for (value, n) in from.iter().zip(&self.categories) {
-                        to[at + (*value as usize).min(n - 1)] = 1.0;
-                        at += n;
-                    }
+        if let ([Piece::Numbers(all)], true) = (&self.pieces[..], self.bytes.is_empty())
+            && all.len() * obs.rows == obs.floats.len()
+        {
+            return Cow::Borrowed(obs.floats);
+        }
+        let mut out = vec![0.0; obs.rows * self.width];
+        if self.width > 0 {
+            for (row, to) in out.chunks_exact_mut(self.width).enumerate() {
+                self.encode_row(obs.row(row), to);
+            }
+        }
+        Cow::Owned(out)
+    }
+
+    /// `out` is all zeros.
+    fn encode_row(&self, obs: ObsRef<'_>, out: &mut [f32]) {
+        let mut at = 0;
+        for piece in &self.pieces {
+            match piece {
+                Piece::Numbers(columns) => {
+                    out[at..at + columns.len()].copy_from_slice(&obs.floats[columns.clone()]);
+                    at += columns.len();
                 }
-                Cow::Owned(out)
+                Piece::Choice { column, n } => {
+                    out[at + (obs.floats[*column] as usize).min(n - 1)] = 1.0;
+                    at += n;
+                }
             }
-            ObsRef::U8(v) => {
-                debug_assert!(self.bytes);
-                Cow::Owned(v.iter().map(|&b| f32::from(b) / 255.0).collect())
+        }
+        for columns in &self.bytes {
+            for (to, &byte) in out[at..].iter_mut().zip(&obs.bytes[columns.clone()]) {
+                *to = f32::from(byte) / 255.0;
             }
+            at += columns.len();
         }
     }
 }
@@ -55,12 +102,29 @@ impl Encoder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use axiomrl_envs::BoxSpace;
 
     #[test]
     fn discrete_parts_become_one_hot() {
         let encoder = Encoder::new(&Space::MultiDiscrete { nvec: vec![2, 3] });
         assert_eq!(encoder.width(), 5);
-        let rows = encoder.encode(ObsRef::F32(&[1.0, 0.0, 0.0, 2.0]));
+        let rows = encoder.encode(ObsRef::of_floats(2, &[1.0, 0.0, 0.0, 2.0]));
         assert_eq!(&rows[..], [0.0, 1.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]);
+    }
+
+    #[test]
+    fn plain_numbers_are_not_copied_and_mixed_parts_lie_side_by_side() {
+        let vector = || Space::Box(BoxSpace::uniform(2, -1.0, 1.0));
+        let numbers = [1.0, 2.0, 3.0, 4.0];
+        let encoder = Encoder::new(&Space::Dict { entries: vec![("a".into(), vector()), ("b".into(), vector())] });
+        assert!(matches!(encoder.encode(ObsRef::of_floats(1, &numbers)), Cow::Borrowed(_)));
+        let entries = vec![
+            ("gear".into(), Space::Discrete { n: 2 }),
+            ("camera".into(), Space::Box(BoxSpace::image(1, 1, 2))),
+            ("speed".into(), vector()),
+        ];
+        let encoder = Encoder::new(&Space::Dict { entries });
+        let row = ObsRef { rows: 1, floats: &[1.0, 7.0, 8.0], bytes: &[0, 255] };
+        assert_eq!(&encoder.encode(row)[..], [0.0, 1.0, 7.0, 8.0, 0.0, 1.0]);
     }
 }

@@ -32,7 +32,7 @@ impl ParamGroup {
         norm
     }
 
-    pub fn exchange(&mut self, name: &str, io: &mut StateIo<'_>) -> Result<(), StateError> {
+    pub fn visit_state(&mut self, name: &str, io: &mut StateIo<'_>) -> Result<(), StateError> {
         for (i, optimizer) in self.optimizers.iter_mut().enumerate() {
             io.optimizer(&format!("{name}.{i}"), optimizer)?;
         }

@@ -2,7 +2,8 @@
 
 use crate::agent::Setup;
 use crate::parts::checks::BuildError;
-use axiomrl_core::{GoalStrategy, Hindsight};
+use axiomrl_core::{GoalStrategy, Relabel};
+use axiomrl_envs::ActionMap;
 
 /// What the settings ask for, or why it cannot be had. `goals` for every real one are drawn in hindsight; 0 asks for nothing.
 pub fn hindsight(
@@ -10,17 +11,26 @@ pub fn hindsight(
     strategy: GoalStrategy,
     n_step: usize,
     setup: &Setup,
-) -> Result<Option<Hindsight>, BuildError> {
+) -> Result<Option<Relabel>, BuildError> {
     if goals == 0 {
         return Ok(None);
     }
-    let Some(task) = setup.goal_task.clone() else {
-        let problem = "`n_sampled_goal` draws other goals, and this environment has none; set it to 0, or use an \
-                       environment such as BitFlip-v0 or PointGoal-v0";
-        return Err(BuildError::Setting(problem.to_owned()));
+    let refused = |problem: &str| Err(BuildError::Setting(problem.to_owned()));
+    let Some(goal) = setup.spaces.goal() else {
+        return refused(
+            "`n_sampled_goal` draws other goals, and this environment has none; set it to 0, or use an environment such \
+             as BitFlip-v0 or PointGoal-v0",
+        );
+    };
+    let Some(rules) = setup.rules.clone() else {
+        return refused(
+            "`n_sampled_goal` asks what a transition would be worth with another goal, and this environment does not \
+             say; set it to 0, and `action_repeat` to 1, whose sums of rewards have no such rule",
+        );
     };
     if n_step != 1 {
-        return Err(BuildError::Setting("`n_sampled_goal` goes with `n_step: 1`".to_owned()));
+        return refused("`n_sampled_goal` goes with `n_step: 1`");
     }
-    Ok(Some(Hindsight { strategy, share: goals as f64 / (goals + 1) as f64, task }))
+    let actions = Some(ActionMap::of(setup.action_space())?);
+    Ok(Some(Relabel { strategy, share: goals as f64 / (goals + 1) as f64, goal, rules, actions }))
 }

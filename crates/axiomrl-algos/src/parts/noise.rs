@@ -115,9 +115,9 @@ impl ActionNoise {
         self.restart[env] = true;
     }
 
-    pub fn exchange(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
+    pub fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
         io.value("noise", &mut self.process)?;
-        io.value("noise_restart", &mut self.restart)
+        io.flags("noise_restart", &mut self.restart)
     }
 }
 

@@ -160,15 +160,11 @@ impl RenormMlp {
         Mlp { spec: self.spec.clone(), params: Params::from_vec(members, plain, flat) }
     }
 
-    pub fn exchange(&mut self, name: &str, io: &mut StateIo<'_>) -> Result<(), StateError> {
+    pub fn visit_state(&mut self, name: &str, io: &mut StateIo<'_>) -> Result<(), StateError> {
         io.params(name, &mut self.params)?;
         for (i, layer) in self.layers.iter_mut().enumerate() {
-            for (part, numbers) in [("mean", &mut layer.running.mean), ("variance", &mut layer.running.variance)] {
-                let mut held = Params::from_vec(1, numbers.len(), std::mem::take(numbers));
-                let outcome = io.params(&format!("{name}.{i}.running_{part}"), &mut held);
-                *numbers = held.as_slice().to_vec();
-                outcome?;
-            }
+            io.floats(&format!("{name}.{i}.running_mean"), &mut layer.running.mean)?;
+            io.floats(&format!("{name}.{i}.running_variance"), &mut layer.running.variance)?;
         }
         io.value(&format!("{name}.batches"), &mut self.batches)
     }

@@ -3,12 +3,13 @@
 use crate::parts::checks::BuildError;
 use crate::parts::encode::Encoder;
 use crate::state::{StateError, StateIo};
-use axiomrl_envs::{ObsRef, Space};
+use axiomrl_envs::{ObsRef, ObsSpace, Space};
 use axiomrl_nn::{ConvNet, ConvSpec, Init, NnError, Params, ResidualNet, ResidualSpec, Tensor, leaf};
 use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// What looks at an image.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -85,76 +86,133 @@ impl Eye {
         }
     }
 
-    fn infer(&self, obs: ObsRef<'_>, rows: usize, out: &mut Vec<f32>) {
-        match (self, obs) {
-            (Self::Plain(net), ObsRef::U8(bytes)) => net.infer_u8(bytes, rows, out),
-            (Self::Plain(net), ObsRef::F32(numbers)) => net.infer(numbers, rows, out),
-            (Self::Residual(net), ObsRef::U8(bytes)) => net.infer_u8(bytes, rows, out),
-            (Self::Residual(net), ObsRef::F32(numbers)) => net.infer(numbers, rows, out),
+    fn infer(&self, images: &[u8], rows: usize, out: &mut Vec<f32>) {
+        match self {
+            Self::Plain(net) => net.infer_u8(images, rows, out),
+            Self::Residual(net) => net.infer_u8(images, rows, out),
         }
     }
 
-    fn forward(&self, obs: ObsRef<'_>, rows: usize, params: Tensor<2>) -> Tensor<2> {
-        let images = |numbers: &[f32]| leaf(numbers, [rows, numbers.len() / rows]);
-        match (self, obs) {
-            (Self::Plain(net), ObsRef::U8(bytes)) => net.forward_u8(bytes, rows, params),
-            (Self::Plain(net), ObsRef::F32(numbers)) => net.forward(images(numbers), params),
-            (Self::Residual(net), ObsRef::U8(bytes)) => net.forward_u8(bytes, rows, params),
-            (Self::Residual(net), ObsRef::F32(numbers)) => net.forward(images(numbers), params),
+    fn forward(&self, images: &[u8], rows: usize, params: Tensor<2>) -> Tensor<2> {
+        match self {
+            Self::Plain(net) => net.forward_u8(images, rows, params),
+            Self::Residual(net) => net.forward_u8(images, rows, params),
         }
     }
 }
 
-/// The first part of a network: what it makes of an observation before its own layers.
+/// A part of the observation that is looked at.
+#[derive(Clone)]
+struct Look {
+    name: String,
+    /// Its columns in the block of bytes.
+    at: Range<usize>,
+    eye: Eye,
+}
+
+impl Look {
+    /// The images of all rows side by side: as they lie where there is nothing beside them.
+    fn images<'a>(&self, obs: ObsRef<'a>) -> Cow<'a, [u8]> {
+        let width = obs.widths().bytes;
+        if self.at == (0..width) {
+            return Cow::Borrowed(obs.bytes);
+        }
+        Cow::Owned(obs.bytes.chunks_exact(width).flat_map(|row| &row[self.at.clone()]).copied().collect())
+    }
+}
+
+/// The first part of a network: what it makes of an observation before its own layers. Numbers and choices come first, then
+/// the features of each image.
 #[derive(Clone)]
 pub struct Sight {
     encoder: Encoder,
-    eye: Option<Eye>,
+    looks: Vec<Look>,
 }
 
 impl Sight {
     pub fn new(space: &Space, vision: Vision, init: &Init, rng: &mut ChaCha8Rng) -> Result<Self, BuildError> {
         let too_small = |e| BuildError::Setting(format!("`vision` does not fit the image: {e}; try `vision: small`"));
-        let eye = match space.image_shape() {
-            Some(image) => vision.network(image, init, rng).map_err(too_small)?,
-            None => None,
-        };
-        Ok(Self { encoder: Encoder::new(space), eye })
+        let space = ObsSpace::of(space);
+        let mut looks = Vec::new();
+        for part in &space.parts {
+            if let Some(image) = part.image_shape()
+                && let Some(eye) = vision.network(image, init, rng).map_err(too_small)?
+            {
+                looks.push(Look { name: part.name.clone(), at: part.at.clone(), eye });
+            }
+        }
+        Ok(Self { encoder: Encoder::without_images(&space, |_| vision != Vision::Flat), looks })
     }
 
     /// Numbers per observation that the rest of the network sees.
     pub fn width(&self) -> usize {
-        self.eye.as_ref().map_or(self.encoder.width(), Eye::features)
+        self.encoder.width() + self.looks.iter().map(|look| look.eye.features()).sum::<usize>()
+    }
+
+    /// Whether there is anything that learns to look.
+    pub fn sees_images(&self) -> bool {
+        !self.looks.is_empty()
     }
 
     /// Without a graph.
-    pub fn infer<'a>(&self, obs: ObsRef<'a>, rows: usize) -> Cow<'a, [f32]> {
-        let Some(eye) = &self.eye else { return self.encoder.encode(obs) };
-        let mut features = Vec::new();
-        eye.infer(obs, rows, &mut features);
-        Cow::Owned(features)
-    }
-
-    /// `[rows, width]` as a node of the graph, with the parameters it came from if there are any.
-    pub fn forward(&self, obs: ObsRef<'_>, rows: usize) -> (Tensor<2>, Option<Tensor<2>>) {
-        let Some(eye) = &self.eye else {
-            return (leaf(&self.encoder.encode(obs), [rows, self.encoder.width()]), None);
-        };
-        let params = eye.params().tracked();
-        (eye.forward(obs, rows, params.clone()), Some(params))
-    }
-
-    pub fn params(&mut self) -> Option<&mut Params> {
-        self.eye.as_mut().map(Eye::params_mut)
-    }
-
-    pub fn exchange(&mut self, name: &str, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        let name = format!("{name}.vision");
-        match &mut self.eye {
-            None => Ok(()),
-            Some(Eye::Plain(net)) => io.network(&name, net),
-            Some(Eye::Residual(net)) => io.network(&name, net),
+    pub fn infer<'a>(&self, obs: ObsRef<'a>) -> Cow<'a, [f32]> {
+        let rows = obs.rows;
+        let mut columns = Vec::new();
+        for look in &self.looks {
+            let mut features = Vec::new();
+            look.eye.infer(&look.images(obs), rows, &mut features);
+            columns.push(features);
         }
+        match (columns.len(), self.encoder.width()) {
+            (0, _) => self.encoder.encode(obs),
+            (1, 0) => Cow::Owned(columns.swap_remove(0)),
+            _ => {
+                let numbers = self.encoder.encode(obs);
+                let mut out = Vec::with_capacity(rows * self.width());
+                for row in 0..rows {
+                    for column in std::iter::once(&numbers[..]).chain(columns.iter().map(Vec::as_slice)) {
+                        let width = column.len() / rows;
+                        out.extend_from_slice(&column[row * width..(row + 1) * width]);
+                    }
+                }
+                Cow::Owned(out)
+            }
+        }
+    }
+
+    /// `[rows, width]` as a node of the graph, with the parameters it came from: one tensor for each image.
+    pub fn forward(&self, obs: ObsRef<'_>) -> (Tensor<2>, Vec<Tensor<2>>) {
+        let rows = obs.rows;
+        let (mut columns, mut params) = (Vec::new(), Vec::new());
+        if self.encoder.width() > 0 {
+            columns.push(leaf(&self.encoder.encode(obs), [rows, self.encoder.width()]));
+        }
+        for look in &self.looks {
+            let tracked = look.eye.params().tracked();
+            columns.push(look.eye.forward(&look.images(obs), rows, tracked.clone()));
+            params.push(tracked);
+        }
+        let seen = if columns.len() == 1 { columns.swap_remove(0) } else { Tensor::cat(columns, 1) };
+        (seen, params)
+    }
+
+    /// What learns to look: one for each image.
+    pub fn params(&mut self) -> Vec<&mut Params> {
+        self.looks.iter_mut().map(|look| look.eye.params_mut()).collect()
+    }
+
+    pub fn visit_state(&mut self, name: &str, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        for look in &mut self.looks {
+            let name = match look.name.as_str() {
+                "" => format!("{name}.vision"),
+                part => format!("{name}.vision.{part}"),
+            };
+            match &mut look.eye {
+                Eye::Plain(net) => io.network(&name, net)?,
+                Eye::Residual(net) => io.network(&name, net)?,
+            }
+        }
+        Ok(())
     }
 }
 
@@ -170,15 +228,15 @@ mod tests {
         let mut sight = |space: &Space| Sight::new(space, Vision::Auto, &Init::pytorch(), &mut rng).unwrap();
         let mut vector = sight(&Space::Box(BoxSpace::uniform(3, -1.0, 1.0)));
         assert_eq!(vector.width(), 3);
-        assert!(vector.params().is_none());
+        assert!(vector.params().is_empty());
         let mut image = sight(&Space::Box(BoxSpace::image(10, 5, 1)));
         assert_eq!(image.width(), 3 * 2 * 32);
-        assert!(image.params().is_some());
+        assert_eq!(image.params().len(), 1);
         let bytes: Vec<u8> = (0..100).collect();
-        let seen = image.infer(ObsRef::U8(&bytes), 2);
-        let (node, params) = image.forward(ObsRef::U8(&bytes), 2);
+        let seen = image.infer(ObsRef::of_bytes(2, &bytes));
+        let (node, params) = image.forward(ObsRef::of_bytes(2, &bytes));
         assert_eq!(&values(&node)[..], &seen[..]);
-        assert!(params.is_some());
+        assert_eq!(params.len(), 1);
     }
 
     #[test]
@@ -188,9 +246,38 @@ mod tests {
         let mut sight = Sight::new(&space, Vision::Impala, &Init::pytorch(), &mut rng).unwrap();
         assert_eq!(sight.width(), IMPALA_FEATURES);
         let bytes: Vec<u8> = (0..100).collect();
-        let seen = sight.infer(ObsRef::U8(&bytes), 2);
-        assert_eq!(&values(&sight.forward(ObsRef::U8(&bytes), 2).0)[..], &seen[..]);
-        assert!(sight.params().is_some());
+        let seen = sight.infer(ObsRef::of_bytes(2, &bytes));
+        assert_eq!(&values(&sight.forward(ObsRef::of_bytes(2, &bytes)).0)[..], &seen[..]);
+        assert_eq!(sight.params().len(), 1);
+    }
+
+    #[test]
+    fn images_and_numbers_are_seen_side_by_side() {
+        let mut rng = axiomrl_core::stream(1, "test");
+        let entries = vec![
+            ("camera".into(), Space::Box(BoxSpace::image(10, 5, 1))),
+            ("speed".into(), Space::Box(BoxSpace::uniform(2, -1.0, 1.0))),
+            ("rear".into(), Space::Box(BoxSpace::image(8, 8, 1))),
+        ];
+        let space = Space::Dict { entries };
+        let mut sight = Sight::new(&space, Vision::Auto, &Init::pytorch(), &mut rng).unwrap();
+        assert_eq!(sight.params().len(), 2);
+        let (floats, bytes) = ([1.0, 2.0, 3.0, 4.0], (0..228).map(|b| b as u8).collect::<Vec<u8>>());
+        let obs = ObsRef { rows: 2, floats: &floats, bytes: &bytes };
+        let seen = sight.infer(obs).into_owned();
+        assert_eq!(seen.len(), 2 * sight.width());
+        assert_eq!((&seen[..2], &seen[sight.width()..sight.width() + 2]), (&floats[..2], &floats[2..]));
+        let (node, params) = sight.forward(obs);
+        assert_eq!((&values(&node)[..], params.len()), (&seen[..], 2));
+        // Another camera picture changes the camera's features and nothing else.
+        let mut other = bytes.clone();
+        other[..50].fill(9);
+        let changed = sight.infer(ObsRef { bytes: &other, ..obs });
+        let camera = 2..2 + 3 * 2 * 32;
+        for (i, (a, b)) in seen.iter().zip(changed.iter()).enumerate() {
+            assert!(a == b || camera.contains(&i), "number {i}");
+        }
+        assert_ne!(seen[camera.clone()], changed[camera]);
     }
 
     #[test]

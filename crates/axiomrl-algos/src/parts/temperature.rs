@@ -100,7 +100,7 @@ impl Temperature {
         }
     }
 
-    pub fn exchange(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
+    pub fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
         if self.fixed.is_some() {
             return Ok(());
         }

@@ -21,13 +21,8 @@ pub struct Sequences<'a> {
 impl<'a> Sequences<'a> {
     /// Times `from..to`.
     pub fn part(&self, from: usize, to: usize) -> Self {
-        let width = self.obs.len() / (self.steps * self.rows);
-        Self {
-            steps: to - from,
-            rows: self.rows,
-            obs: self.obs.rows(from * self.rows, to * self.rows, width),
-            resets: &self.resets[from * self.rows..to * self.rows],
-        }
+        let range = from * self.rows..to * self.rows;
+        Self { steps: to - from, rows: self.rows, obs: self.obs.range(range.clone()), resets: &self.resets[range] }
     }
 }
 
@@ -75,7 +70,7 @@ impl Torso {
     /// Features of every time and row, without a graph. `state` is the memory before, and then the one after.
     pub fn infer(&mut self, sequences: Sequences<'_>, state: &mut [f32], out: &mut Vec<f32>) {
         let Sequences { steps, rows, obs, resets } = sequences;
-        let looked = self.sight.infer(obs, steps * rows);
+        let looked = self.sight.infer(obs);
         let seen = match &self.encoder {
             Some(encoder) => {
                 encoder.infer(&looked, steps * rows, &mut self.encoded);
@@ -89,8 +84,7 @@ impl Torso {
     /// Features `[steps * rows, hidden]` as a node of the graph, with the parameters they came from.
     pub fn forward(&self, sequences: Sequences<'_>, state: &[f32]) -> (Tensor<2>, Vec<Tensor<2>>) {
         let Sequences { steps, rows, obs, resets } = sequences;
-        let (looked, looked_with) = self.sight.forward(obs, steps * rows);
-        let mut params = Vec::from_iter(looked_with);
+        let (looked, mut params) = self.sight.forward(obs);
         let width = self.core.spec.inputs;
         let seen: Tensor<3> = match &self.encoder {
             Some(encoder) => {
@@ -113,8 +107,8 @@ impl Torso {
         self.sight.params().into_iter().chain(layers).chain([&mut self.core.params]).collect()
     }
 
-    pub fn exchange(&mut self, name: &str, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        self.sight.exchange(name, io)?;
+    pub fn visit_state(&mut self, name: &str, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        self.sight.visit_state(name, io)?;
         if let Some(encoder) = &mut self.encoder {
             io.network(&format!("{name}.encoder"), encoder)?;
         }

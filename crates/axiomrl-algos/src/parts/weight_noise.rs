@@ -63,7 +63,7 @@ impl WeightNoise {
         gradient.iter().zip(&self.draw).map(|(g, e)| g * e).collect()
     }
 
-    pub fn exchange(&mut self, name: &str, io: &mut StateIo<'_>) -> Result<(), StateError> {
+    pub fn visit_state(&mut self, name: &str, io: &mut StateIo<'_>) -> Result<(), StateError> {
         io.params(&format!("{name}.sigma"), &mut self.sigma)
     }
 }

@@ -1,5 +1,6 @@
 //! Learning a stochastic policy from its own rollouts.
 
+pub(crate) mod passes;
 mod ppo;
 pub(crate) mod ppo_loss;
 mod recurrent_ppo;

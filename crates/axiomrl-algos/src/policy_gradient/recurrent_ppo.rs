@@ -29,24 +29,25 @@
 mod actor_critic;
 mod minibatches;
 
-use actor_critic::ActorCritic;
-use minibatches::{SequenceMinibatch, Source};
-use crate::parts::torso::{Sequences, Torso, TorsoSpec};
-use crate::agent::{Agent, Diverged, Setup, finite};
+use crate::agent::{Diverged, LearnError, Setup, UpdateContext, finite};
 use crate::config::layer_widths;
 use crate::parts::checks::BuildError;
 use crate::parts::group::{ParamGroup, slices};
 use crate::parts::sight::Vision;
+use crate::parts::torso::{Sequences, Torso, TorsoSpec};
+use crate::policy::{ActInput, Actor, Memory, Mode};
+use crate::policy_gradient::passes::Passes;
 use crate::policy_gradient::ppo_loss::{PpoReport, PpoTerms};
 use crate::policy_gradient::shared::{distribution_for, explained_variance, log_step};
-use crate::regimes::{RecurrentLearner, RecurrentRollout, RecurrentSettings, RecurrentUpdate};
+use crate::regimes::{ActedRow, Learner, Played, RolloutLearner, RolloutSettings};
 use crate::registry::Algorithm;
 use crate::state::{StateError, StateIo};
+use actor_critic::ActorCritic;
 use axiomrl_core::Schedule;
 use axiomrl_envs::{ObsRef, Rng};
 use axiomrl_nn::{Activation, AdamConfig, CellKind, Distribution, Init, Mlp, MlpSpec, OptimizerConfig, Params};
 use garde::Validate;
-use rand::seq::SliceRandom;
+use minibatches::{SequenceMinibatch, Source};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -157,14 +158,14 @@ pub struct RecurrentPpo;
 impl Algorithm for RecurrentPpo {
     type Config = RecurrentPpoConfig;
 
-    fn build(config: RecurrentPpoConfig, setup: &Setup) -> Result<Box<dyn Agent>, BuildError> {
-        let settings = RecurrentSettings {
+    fn build(config: RecurrentPpoConfig, setup: &Setup) -> Result<Learner, BuildError> {
+        let settings = RolloutSettings {
             num_steps: config.num_steps,
             sequence_length: config.sequence_length,
             gamma: config.gamma,
             gae_lambda: config.gae_lambda,
         };
-        Ok(Box::new(RecurrentRollout::new(RecurrentPpoLearner::new(config, setup)?, settings, setup)))
+        Ok(Learner::OnPolicy(Box::new(RecurrentPpoLearner::new(config, setup)?), settings))
     }
 }
 
@@ -179,16 +180,20 @@ struct RecurrentPpoLearner {
     head: Vec<f32>,
     values: Vec<f32>,
     minibatch: SequenceMinibatch,
+    passes: Passes,
+    /// Sequences of a whole rollout.
+    sequences: usize,
 }
 
 impl RecurrentPpoLearner {
     fn new(config: RecurrentPpoConfig, setup: &Setup) -> Result<Self, BuildError> {
-        let distribution = distribution_for(&setup.action_space)?;
+        let distribution = distribution_for(setup.action_space())?;
+        let sequences = config.num_steps.div_ceil(config.sequence_length) * setup.num_envs;
         let mut rng = setup.rng("init");
         let gain = std::f32::consts::SQRT_2;
         let orthogonal = |output_gain| Init::Orthogonal { hidden_gain: gain, output_gain };
         let shape = TorsoSpec {
-            observations: &setup.observation_space,
+            observations: setup.observation_space(),
             vision: config.vision,
             encoder: &config.hidden_sizes,
             activation: config.activation,
@@ -214,29 +219,15 @@ impl RecurrentPpoLearner {
             head: Vec::new(),
             values: Vec::new(),
             minibatch: SequenceMinibatch::default(),
+            passes: Passes::default(),
+            sequences,
         })
     }
 
     /// Heads and values one observation further.
-    fn look(&mut self, obs: ObsRef<'_>, rows: usize, starts: &[bool], state: &mut [f32]) {
-        let now = Sequences { steps: 1, rows, obs, resets: starts };
+    fn look(&mut self, obs: ObsRef<'_>, starts: &[bool], state: &mut [f32]) {
+        let now = Sequences { steps: 1, rows: obs.rows, obs, resets: starts };
         self.net.infer(now, state, &mut self.head, &mut self.values);
-    }
-
-    /// What the policy does for every row of `self.head`.
-    fn choose(&self, masks: &[bool], rows: usize, deterministic: bool, rng: &mut Rng, actions: &mut [f32]) {
-        let (head_width, action_width) = (self.distribution.head_width(), self.distribution.action_width());
-        let mask_width = masks.len() / rows;
-        for row in 0..rows {
-            let head = &self.head[row * head_width..(row + 1) * head_width];
-            let mask = &masks[row * mask_width..(row + 1) * mask_width];
-            let action = &mut actions[row * action_width..(row + 1) * action_width];
-            if deterministic {
-                self.distribution.mode(head, self.log_std.as_slice(), mask, action);
-            } else {
-                self.distribution.sample(head, self.log_std.as_slice(), mask, rng, action);
-            }
-        }
     }
 
     /// One step of gradient descent on the gathered minibatch.
@@ -268,103 +259,96 @@ fn with_log_std<'a>(net: &'a mut ActorCritic, log_std: &'a mut Params) -> Vec<&'
     params
 }
 
-impl RecurrentLearner for RecurrentPpoLearner {
-    fn state_width(&self) -> usize {
+impl Actor for RecurrentPpoLearner {
+    fn memory_width(&self) -> usize {
         self.net.state_width()
     }
 
     fn act(
         &mut self,
-        obs: ObsRef<'_>,
-        masks: &[bool],
-        rows: usize,
-        starts: &[bool],
-        state: &mut [f32],
+        input: ActInput<'_>,
+        memory: &mut Memory,
+        mode: Mode,
         rng: &mut Rng,
         actions: &mut [f32],
-        log_probs: &mut [f32],
-        values: &mut [f32],
-    ) {
-        self.look(obs, rows, starts, state);
-        self.choose(masks, rows, false, rng, actions);
-        let (head_width, action_width) = (self.distribution.head_width(), self.distribution.action_width());
-        let mask_width = masks.len() / rows;
-        for row in 0..rows {
-            log_probs[row] = self.distribution.log_prob(
-                &self.head[row * head_width..(row + 1) * head_width],
-                self.log_std.as_slice(),
-                &masks[row * mask_width..(row + 1) * mask_width],
-                &actions[row * action_width..(row + 1) * action_width],
-            );
-        }
-        values.copy_from_slice(&self.values);
-    }
-
-    fn values(&mut self, obs: ObsRef<'_>, rows: usize, state: &[f32], values: &mut [f32]) {
-        self.look(obs, rows, &vec![false; rows], &mut state.to_vec());
-        values[..rows].copy_from_slice(&self.values);
-    }
-
-    fn predict(
-        &mut self,
-        obs: ObsRef<'_>,
-        masks: &[bool],
-        rows: usize,
-        deterministic: bool,
-        starts: &[bool],
-        state: &mut [f32],
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) {
-        self.look(obs, rows, starts, state);
-        self.choose(masks, rows, deterministic, rng, actions);
-    }
-
-    fn update(&mut self, update: RecurrentUpdate<'_>) -> Result<(), Diverged> {
-        let at = update.progress.fraction();
-        let rate = self.config.learning_rate.at(at) as f32;
-        let terms = PpoTerms {
-            clip: self.config.clip_coef.at(at) as f32,
-            value_clip: self.config.value_clip_coef,
-            value_weight: self.config.vf_coef,
-            entropy_weight: self.config.ent_coef.at(at) as f32,
-        };
-        let source = Source::new(&update, self.net.state_width());
-        let together = (self.config.minibatch_size / update.length).max(1);
-        let mut order: Vec<usize> = (0..source.count()).collect();
-        for _ in 0..self.config.update_epochs {
-            order.shuffle(update.rng);
-            let mut divergence = 0.0f32;
-            for chosen in order.chunks(together) {
-                self.minibatch.gather(&source, chosen, self.config.normalize_advantage);
-                *update.updates += 1;
-                let (report, norm) = self.step(rate, terms, *update.updates)?;
-                log_step(update.metrics, &report, norm);
-                divergence = divergence.max(report.approx_kl);
+    ) -> Result<(), LearnError> {
+        self.look(input.obs, &memory.starts, &mut memory.state);
+        let heads = self.head.chunks_exact(self.distribution.head_width());
+        let chosen = actions.chunks_exact_mut(self.distribution.action_width());
+        for (row, (head, action)) in heads.zip(chosen).enumerate() {
+            match mode {
+                Mode::Best => self.distribution.mode(head, self.log_std.as_slice(), input.mask(row), action),
+                Mode::Sample => self.distribution.sample(head, self.log_std.as_slice(), input.mask(row), rng, action),
             }
-            if self.config.target_kl.is_some_and(|limit| divergence > 1.5 * limit) {
-                break;
-            }
-        }
-        let steps = update.rollout.filled * update.rollout.lanes;
-        update.metrics.set("learning_rate", f64::from(rate));
-        update.metrics.set("clip_range", f64::from(terms.clip));
-        update.metrics.add("explained_variance", explained_variance(update.rollout, steps));
-        if let Some(log_std) = self.log_std.as_slice().first() {
-            update.metrics.set("std", f64::from(log_std.exp()));
         }
         Ok(())
     }
 
-    fn metric_names(&self) -> &'static [&'static str] {
-        crate::policy_gradient::shared::METRICS
-    }
-
-    fn exchange(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        self.net.exchange(io)?;
+    /// Values included: a row of memory holds what both networks remember.
+    fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        self.net.visit_state(io)?;
         if !self.log_std.as_slice().is_empty() {
             io.params("log_std", &mut self.log_std)?;
         }
-        self.group.exchange("policy_and_value", io)
+        Ok(())
+    }
+}
+
+impl RolloutLearner for RecurrentPpoLearner {
+    fn play(
+        &mut self,
+        input: ActInput<'_>,
+        memory: &mut Memory,
+        rng: &mut Rng,
+        row: ActedRow<'_>,
+    ) -> Result<(), LearnError> {
+        let ActedRow { actions, log_probs, values } = row;
+        self.act(input, memory, Mode::Sample, rng, actions)?;
+        let heads = self.head.chunks_exact(self.distribution.head_width());
+        let chosen = actions.chunks_exact(self.distribution.action_width());
+        for (row, (head, action)) in heads.zip(chosen).enumerate() {
+            log_probs[row] = self.distribution.log_prob(head, self.log_std.as_slice(), input.mask(row), action);
+        }
+        values.copy_from_slice(&self.values);
+        Ok(())
+    }
+
+    fn values(&mut self, input: ActInput<'_>, memory: &[f32], values: &mut [f32]) -> Result<(), LearnError> {
+        self.look(input.obs, &vec![false; input.rows()], &mut memory.to_vec());
+        values[..input.rows()].copy_from_slice(&self.values);
+        Ok(())
+    }
+
+    fn update(&mut self, played: Played<'_>, context: &mut UpdateContext<'_>) -> Result<bool, LearnError> {
+        let (at, config) = (context.fraction(), &self.config);
+        let rate = config.learning_rate.at(at) as f32;
+        let terms = PpoTerms {
+            clip: config.clip_coef.at(at) as f32,
+            value_clip: config.value_clip_coef,
+            value_weight: config.vf_coef,
+            entropy_weight: config.ent_coef.at(at) as f32,
+        };
+        let source = Source::new(played, self.net.state_width());
+        let together = (config.minibatch_size / played.length).max(1);
+        let chosen = self.passes.next(together, context.rng, || (0..source.count() as u32).collect());
+        self.minibatch.gather(&source, &self.passes.order()[chosen], config.normalize_advantage);
+        let (report, norm) = self.step(rate, terms, context.number())?;
+        log_step(context.metrics, &report, norm);
+        let done = self.passes.stepped(report.approx_kl, self.config.update_epochs, self.config.target_kl);
+        if done {
+            let steps = played.rollout.filled * played.rollout.lanes;
+            context.metrics.set("learning_rate", f64::from(rate));
+            context.metrics.set("clip_range", f64::from(terms.clip));
+            context.metrics.add("explained_variance", explained_variance(played.rollout, steps));
+            if let Some(log_std) = self.log_std.as_slice().first() {
+                context.metrics.set("std", f64::from(log_std.exp()));
+            }
+        }
+        Ok(done)
+    }
+
+    fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        self.group.visit_state("policy_and_value", io)?;
+        self.passes.visit_state(self.sequences, io)
     }
 }

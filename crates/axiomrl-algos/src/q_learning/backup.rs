@@ -47,8 +47,9 @@ pub fn back_up(config: &DqnConfig, batch: &Batch, input: &BackupInput<'_>, targe
     targets.mean.clear();
     let mut policy = vec![0.0; actions];
     let mut shift = vec![0.0; actions];
+    let masks = batch.next_masks();
     for row in 0..batch.rows {
-        let mask = if batch.next_mask.is_empty() { &[] } else { &batch.next_mask[row * actions..(row + 1) * actions] };
+        let mask = if masks.is_empty() { &[] } else { &masks[row * actions..(row + 1) * actions] };
         let chooser = input.online_next.unwrap_or(input.next);
         let q_next = input.next.q(0, row);
         next_policy(config, chooser.q(0, row), q_next, mask, input.epsilon, &mut policy, &mut shift);

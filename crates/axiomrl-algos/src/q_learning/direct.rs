@@ -141,13 +141,13 @@ impl DirectNet {
         self.noise.iter().zip(gradients).map(|(noise, gradient)| noise.sigma_gradient(gradient)).collect()
     }
 
-    pub fn exchange(&mut self, name: &str, io: &mut StateIo<'_>) -> Result<(), StateError> {
+    pub fn visit_state(&mut self, name: &str, io: &mut StateIo<'_>) -> Result<(), StateError> {
         io.network(&format!("{name}.action"), &mut self.action)?;
         if let Some(value) = &mut self.value {
             io.network(&format!("{name}.value"), value)?;
         }
         for (noise, stream) in self.noise.iter_mut().zip(["action", "value"]) {
-            noise.exchange(&format!("{name}.{stream}"), io)?;
+            noise.visit_state(&format!("{name}.{stream}"), io)?;
         }
         Ok(())
     }

@@ -31,11 +31,11 @@ use super::heads::Head;
 use super::implicit::{ImplicitModel, ImplicitNet};
 use super::learner::QLearner;
 use super::model::DirectModel;
-use crate::agent::{Agent, Setup};
+use crate::agent::Setup;
 use crate::parts::checks::BuildError;
 use crate::parts::hindsight::hindsight;
 use crate::parts::sight::Sight;
-use crate::regimes::{OffPolicy, ReplaySettings, prioritized_replay_settings};
+use crate::regimes::{Learner, ReplaySettings, prioritized_replay_settings};
 use crate::registry::Algorithm;
 use axiomrl_envs::Space;
 use axiomrl_nn::{AdamConfig, Init, MlpSpec, OptimizerConfig};
@@ -45,8 +45,8 @@ pub struct Dqn;
 impl Algorithm for Dqn {
     type Config = DqnConfig;
 
-    fn build(config: DqnConfig, setup: &Setup) -> Result<Box<dyn Agent>, BuildError> {
-        let Space::Discrete { n: actions } = setup.action_space else {
+    fn build(config: DqnConfig, setup: &Setup) -> Result<Learner, BuildError> {
+        let &Space::Discrete { n: actions } = setup.action_space() else {
             return Err(BuildError::Setting("this algorithm acts in Discrete spaces".to_owned()));
         };
         if let Some(problem) = config.contradiction() {
@@ -55,8 +55,7 @@ impl Algorithm for Dqn {
         let settings = replay_settings(&config, setup)?;
         let adam = OptimizerConfig::Adam(AdamConfig { eps: config.adam_eps, ..AdamConfig::default() });
         let mut rng = setup.rng("init");
-        let sight = Sight::new(&setup.observation_space, config.vision, &Init::pytorch(), &mut rng)?;
-        let masks = setup.mask_width();
+        let sight = Sight::new(setup.observation_space(), config.vision, &Init::pytorch(), &mut rng)?;
         let count = config.num_quantiles;
         if matches!(config.head, HeadKind::Implicit | HeadKind::Fqf) {
             let (hidden, activation) = (&config.hidden_sizes, config.activation);
@@ -67,7 +66,7 @@ impl Algorithm for Dqn {
             });
             let head = Head::Quantile { kappa: config.kappa };
             let model = ImplicitModel::new(net, count, proposal, &adam, config.max_grad_norm);
-            return Ok(Box::new(OffPolicy::new(QLearner::new(config, head, actions, model, masks), settings, setup)));
+            return Ok(Learner::OffPolicy(Box::new(QLearner::new(config, head, actions, model)), settings));
         }
         let (head, width) = match config.head {
             HeadKind::Categorical => {
@@ -81,13 +80,13 @@ impl Algorithm for Dqn {
         let members = if config.twin { 2 } else { 1 };
         let net = DirectNet::new(spec, actions, width, members, config.dueling, noise, &mut rng);
         let model = DirectModel::new(sight, net, &adam, config.max_grad_norm);
-        Ok(Box::new(OffPolicy::new(QLearner::new(config, head, actions, model, masks), settings, setup)))
+        Ok(Learner::OffPolicy(Box::new(QLearner::new(config, head, actions, model)), settings))
     }
 }
 
 fn replay_settings(config: &DqnConfig, setup: &Setup) -> Result<ReplaySettings, BuildError> {
     Ok(ReplaySettings {
-        hindsight: hindsight(config.n_sampled_goal, config.goal_selection_strategy, config.n_step, setup)?,
+        relabel: hindsight(config.n_sampled_goal, config.goal_selection_strategy, config.n_step, setup)?,
         ..prioritized_replay_settings!(config)?
     })
 }

@@ -6,10 +6,10 @@
 //! dW/dtau_i = 2 F(tau_i) - F(hat_i) - F(hat_(i-1)),   hat_i the middle of tau_i and tau_(i+1)
 //! ```
 
-use crate::agent::{Diverged, Progress, finite};
+use crate::agent::{Diverged, UpdateContext, finite};
 use crate::parts::group::ParamGroup;
 use crate::state::{StateError, StateIo};
-use axiomrl_core::{Batch, Metrics, Schedule};
+use axiomrl_core::{Batch, Schedule};
 use axiomrl_nn::{Activation, Init, Mlp, MlpSpec, OptimizerConfig, RmsPropConfig, fused_loss, gradients, leaf};
 use rand_chacha::ChaCha8Rng;
 
@@ -79,9 +79,7 @@ impl Fractions {
         at_middles: &[f32],
         at_edges: &[f32],
         actions: usize,
-        progress: Progress,
-        number: u64,
-        metrics: &mut Metrics,
+        context: &mut UpdateContext<'_>,
     ) -> Result<(), Diverged> {
         let (rows, count) = (batch.rows, self.count);
         let params = self.net.params.tracked();
@@ -109,18 +107,23 @@ impl Fractions {
         });
         let [gradient] = gradients(node, [&params]);
         drop(params);
-        finite("the fraction loss", loss, number)?;
-        let rate = self.rate.at(progress.fraction()) as f32;
+        finite("the fraction loss", loss, context.number())?;
+        let rate = self.rate.at(context.fraction()) as f32;
         let norm = self.group.step(&mut [&mut self.net.params], &[&gradient], rate);
-        finite("the gradient of the fractions", norm, number)?;
-        metrics.add("fraction_loss", loss);
-        metrics.add("entropy", entropy_mean);
+        finite("the gradient of the fractions", norm, context.number())?;
+        context.metrics.add("fraction_loss", loss);
+        context.metrics.add("entropy", entropy_mean);
         Ok(())
     }
 
-    pub fn exchange(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        io.network("fractions", &mut self.net)?;
-        self.group.exchange("fractions", io)
+    /// Saves or loads what the proposals come from.
+    pub fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        io.network("fractions", &mut self.net)
+    }
+
+    /// Saves or loads what learning them needs besides.
+    pub fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        self.group.visit_state("fractions", io)
     }
 }
 

@@ -4,11 +4,11 @@ use super::fractions::{Fractions, even_fractions};
 use super::heads::Head;
 use super::model::{LossFn, Model, Shape};
 use super::outcomes::Outcomes;
-use crate::agent::{Diverged, Progress, finite};
+use crate::agent::{Diverged, UpdateContext, finite};
 use crate::parts::group::{ParamGroup, slices};
 use crate::parts::sight::Sight;
 use crate::state::{StateError, StateIo};
-use axiomrl_core::{Batch, Metrics};
+use axiomrl_core::Batch;
 use axiomrl_envs::{ObsRef, Rng};
 use axiomrl_nn::{
     Activation, Init, Mlp, MlpSpec, OptimizerConfig, Params, Tensor, fused_loss, gradients_of, leaf, values,
@@ -66,8 +66,8 @@ impl ImplicitNet {
         self.torso.spec.outputs
     }
 
-    fn observe(&mut self, obs: ObsRef<'_>, rows: usize) -> &[f32] {
-        self.torso.infer(&self.sight.infer(obs, rows), rows, &mut self.scratch.features);
+    fn observe(&mut self, obs: ObsRef<'_>) -> &[f32] {
+        self.torso.infer(&self.sight.infer(obs), obs.rows, &mut self.scratch.features);
         &self.scratch.features
     }
 
@@ -91,8 +91,8 @@ impl ImplicitNet {
         self.sight.params().into_iter().chain(nets.map(|net| &mut net.params)).collect()
     }
 
-    fn exchange(&mut self, name: &str, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        self.sight.exchange(name, io)?;
+    fn visit_state(&mut self, name: &str, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        self.sight.visit_state(name, io)?;
         for (part, net) in [("torso", &mut self.torso), ("embedding", &mut self.embedding), ("head", &mut self.head)] {
             io.network(&format!("{name}.{part}"), net)?;
         }
@@ -142,17 +142,10 @@ impl ImplicitModel {
         Self { online, target, group, count, proposal }
     }
 
-    fn infer(
-        &mut self,
-        which: Which,
-        obs: ObsRef<'_>,
-        rows: usize,
-        draw: Option<&mut Rng>,
-        head: &Head,
-        out: &mut Outcomes,
-    ) {
+    fn infer(&mut self, which: Which, obs: ObsRef<'_>, draw: Option<&mut Rng>, head: &Head, out: &mut Outcomes) {
         let net = if which == Which::Online { &mut self.online } else { &mut self.target };
-        let features = net.observe(obs, rows).to_vec();
+        let rows = obs.rows;
+        let features = net.observe(obs).to_vec();
         match (&mut self.proposal, draw) {
             (Some(proposal), _) => proposal.propose(&features, rows, &mut out.fractions, &mut out.share),
             (None, Some(rng)) => {
@@ -183,36 +176,25 @@ enum Which {
 }
 
 impl Model for ImplicitModel {
-    fn infer_online(
-        &mut self,
-        obs: ObsRef<'_>,
-        rows: usize,
-        exploring: bool,
-        rng: &mut Rng,
-        head: &Head,
-        out: &mut Outcomes,
-    ) {
-        self.infer(Which::Online, obs, rows, exploring.then_some(rng), head, out);
+    fn infer_online(&mut self, obs: ObsRef<'_>, noise: Option<&mut Rng>, head: &Head, out: &mut Outcomes) {
+        self.infer(Which::Online, obs, noise, head, out);
     }
 
-    fn infer_target(&mut self, obs: ObsRef<'_>, rows: usize, rng: &mut Rng, head: &Head, out: &mut Outcomes) {
-        self.infer(Which::Target, obs, rows, Some(rng), head, out);
+    fn infer_target(&mut self, obs: ObsRef<'_>, rng: &mut Rng, head: &Head, out: &mut Outcomes) {
+        self.infer(Which::Target, obs, Some(rng), head, out);
     }
 
     fn fit(
         &mut self,
         batch: &Batch,
-        number: u64,
         rate: f32,
-        progress: Progress,
-        rng: &mut Rng,
-        metrics: &mut Metrics,
+        context: &mut UpdateContext<'_>,
         loss: LossFn<'_>,
     ) -> Result<f32, Diverged> {
         let (rows, count, actions) = (batch.rows, self.count, self.online.actions);
         let width = self.online.features();
         let net = &mut self.online;
-        let (looked, looked_with) = net.sight.forward(batch.obs.as_ref(), rows);
+        let (looked, looked_with) = net.sight.forward(batch.obs());
         let [torso, embedding, head] = [&net.torso, &net.embedding, &net.head].map(|n| n.params.tracked());
         let seen = net.torso.forward(looked, torso.clone(), None);
         // The one pass over the observation serves the proposal too, cut off from its gradient.
@@ -220,7 +202,7 @@ impl Model for ImplicitModel {
         let (mut fractions, mut share) = (Vec::new(), vec![1.0 / count as f32; count]);
         match &mut self.proposal {
             Some(proposal) => proposal.propose(&features, rows, &mut fractions, &mut share),
-            None => fractions.extend((0..rows * count).map(|_| rng.random::<f32>())),
+            None => fractions.extend((0..rows * count).map(|_| context.rng.random::<f32>())),
         }
         let mut cosines = Vec::new();
         cosine_features(&fractions, net.cosines, &mut cosines);
@@ -240,10 +222,10 @@ impl Model for ImplicitModel {
         if let Some(proposal) = &mut self.proposal {
             let between = proposal.inner_edges(rows);
             let at_edges = net.returns_at(&features, &between, rows).to_vec();
-            proposal.learn(batch, &features, &found, &at_edges, actions, progress, number, metrics)?;
+            proposal.learn(batch, &features, &found, &at_edges, actions, context)?;
         }
         let norm = self.group.step(&mut self.online.params(), &slices(&gradients), rate);
-        finite("the gradient of the Q-network", norm, number)
+        finite("the gradient of the Q-network", norm, context.number())
     }
 
     fn follow(&mut self, tau: f32) {
@@ -252,11 +234,15 @@ impl Model for ImplicitModel {
         }
     }
 
-    fn exchange(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        self.online.exchange("q", io)?;
-        self.target.exchange("q_target", io)?;
-        self.group.exchange("q", io)?;
-        self.proposal.as_mut().map_or(Ok(()), |p| p.exchange(io))
+    fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        self.online.visit_state("q", io)?;
+        self.proposal.as_mut().map_or(Ok(()), |p| p.visit_policy(io))
+    }
+
+    fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        self.target.visit_state("q_target", io)?;
+        self.group.visit_state("q", io)?;
+        self.proposal.as_mut().map_or(Ok(()), |p| p.visit_state(io))
     }
 }
 
@@ -280,7 +266,7 @@ mod tests {
         let space = Space::Box(BoxSpace::uniform(4, -1.0, 1.0));
         let sight = Sight::new(&space, Vision::Auto, &Init::pytorch(), &mut rng).unwrap();
         let mut net = ImplicitNet::new(sight, &[16, 8], Activation::Relu, 3, 64, &mut rng);
-        let features = net.observe(ObsRef::F32(&[0.1; 8]), 2).to_vec();
+        let features = net.observe(ObsRef::of_floats(2, &[0.1; 8])).to_vec();
         assert_eq!(features.len(), 2 * 8);
         assert_eq!(net.returns_at(&features, &[0.2, 0.5, 0.1, 0.9], 2).len(), 2 * 2 * 3);
     }

@@ -6,13 +6,14 @@ use super::heads::Head;
 use super::loss::{LossInput, Report, batch_loss};
 use super::model::Model;
 use super::outcomes::Outcomes;
-use crate::agent::{Diverged, Progress, finite};
+use crate::agent::{Clock, LearnError, UpdateContext, finite};
 use crate::parts::actions::argmax;
-use crate::regimes::{ReplayLearner, Update};
+use crate::policy::{ActInput, Actor, Memory, Mode};
+use crate::regimes::ReplayLearner;
 use crate::state::{StateError, StateIo};
-use axiomrl_core::Schedule;
 use axiomrl_core::explore::epsilon_greedy;
-use axiomrl_envs::{ObsRef, Rng};
+use axiomrl_core::{Batch, Schedule};
+use axiomrl_envs::Rng;
 use rand::RngExt;
 
 /// What the family has in common.
@@ -26,11 +27,10 @@ pub struct QLearner<M> {
     next: Outcomes,
     online_next: Outcomes,
     targets: Targets,
-    masks: usize,
 }
 
 impl<M: Model> QLearner<M> {
-    pub fn new(config: DqnConfig, head: Head, actions: usize, model: M, mask_width: usize) -> Self {
+    pub fn new(config: DqnConfig, head: Head, actions: usize, model: M) -> Self {
         let epsilon = Schedule::Linear {
             start: config.epsilon_start,
             end: config.epsilon_end,
@@ -46,30 +46,25 @@ impl<M: Model> QLearner<M> {
             next: Outcomes::default(),
             online_next: Outcomes::default(),
             targets: Targets::default(),
-            masks: mask_width,
         }
     }
 
-    fn epsilon_at(&self, progress: Progress) -> f64 {
+    fn epsilon_at(&self, clock: Clock) -> f64 {
         // Noise in the weights takes the place of chance.
-        if self.config.noisy { 0.0 } else { self.epsilon.at(progress.fraction()) }
+        if self.config.noisy { 0.0 } else { self.epsilon.at(clock.fraction()) }
     }
 
-    fn mask<'a>(&self, masks: &'a [bool], row: usize) -> &'a [bool] {
-        if masks.is_empty() { &[] } else { &masks[row * self.masks..(row + 1) * self.masks] }
-    }
-
-    fn greedy(&self, masks: &[bool], actions: &mut [f32]) {
+    fn greedy(&self, input: ActInput<'_>, actions: &mut [f32]) {
         for (row, action) in actions.iter_mut().enumerate() {
-            *action = argmax(self.here.q(0, row), self.mask(masks, row)) as f32;
+            *action = argmax(self.here.q(0, row), input.mask(row)) as f32;
         }
     }
 
     /// Samples from exp(Q / T).
-    fn boltzmann(&self, masks: &[bool], rng: &mut Rng, actions: &mut [f32]) {
+    fn boltzmann(&self, input: ActInput<'_>, rng: &mut Rng, actions: &mut [f32]) {
         let mut probabilities = vec![0.0; self.actions];
         for (row, action) in actions.iter_mut().enumerate() {
-            let mask = self.mask(masks, row);
+            let mask = input.mask(row);
             softmax(self.here.q(0, row), mask, self.config.boltzmann_temperature, &mut probabilities);
             let mut left = rng.random::<f32>();
             let found = probabilities.iter().position(|p| {
@@ -82,18 +77,16 @@ impl<M: Model> QLearner<M> {
     }
 
     /// The returns that the batch's actions should have been expected to bring.
-    fn compute_targets(&mut self, update: &mut Update<'_>) {
-        let batch = update.batch;
-        let (rows, next_obs) = (batch.rows, batch.next_obs.as_ref());
-        self.model.infer_target(next_obs, rows, update.rng, &self.head, &mut self.next);
+    fn compute_targets(&mut self, batch: &Batch, clock: Clock, rng: &mut Rng) {
+        self.model.infer_target(batch.next_obs(), rng, &self.head, &mut self.next);
         if self.config.double_q {
-            self.model.infer_online(next_obs, rows, true, update.rng, &self.head, &mut self.online_next);
+            self.model.infer_online(batch.next_obs(), Some(rng), &self.head, &mut self.online_next);
         }
         let here = needs_here(&self.config);
         if here {
-            self.model.infer_target(batch.obs.as_ref(), rows, update.rng, &self.head, &mut self.here);
+            self.model.infer_target(batch.obs(), rng, &self.head, &mut self.here);
         }
-        let epsilon = self.config.target_epsilon.unwrap_or(self.epsilon_at(update.progress) as f32);
+        let epsilon = self.config.target_epsilon.unwrap_or(self.epsilon_at(clock) as f32);
         let input = BackupInput {
             head: &self.head,
             next: &self.next,
@@ -105,93 +98,85 @@ impl<M: Model> QLearner<M> {
     }
 }
 
+impl<M: Model> Actor for QLearner<M> {
+    fn act(
+        &mut self,
+        input: ActInput<'_>,
+        _memory: &mut Memory,
+        mode: Mode,
+        rng: &mut Rng,
+        actions: &mut [f32],
+    ) -> Result<(), LearnError> {
+        self.model.infer_online(input.obs, None, &self.head, &mut self.here);
+        match (mode, self.config.exploration) {
+            (Mode::Sample, Exploration::Boltzmann) => self.boltzmann(input, rng, actions),
+            _ => self.greedy(input, actions),
+        }
+        Ok(())
+    }
+
+    fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        self.model.visit_policy(io)
+    }
+}
+
 impl<M: Model> ReplayLearner for QLearner<M> {
     fn explore(
         &mut self,
-        obs: ObsRef<'_>,
-        masks: &[bool],
-        rows: usize,
-        progress: Progress,
+        input: ActInput<'_>,
+        _memory: &mut Memory,
+        clock: Clock,
         rng: &mut Rng,
         actions: &mut [f32],
-    ) {
-        self.model.infer_online(obs, rows, true, rng, &self.head, &mut self.here);
+    ) -> Result<(), LearnError> {
+        self.model.infer_online(input.obs, Some(rng), &self.head, &mut self.here);
         match self.config.exploration {
             Exploration::Epsilon => {
-                self.greedy(masks, actions);
-                epsilon_greedy(actions, self.actions, masks, self.epsilon_at(progress), rng);
+                self.greedy(input, actions);
+                epsilon_greedy(actions, self.actions, input.masks, self.epsilon_at(clock), rng);
             }
-            Exploration::Boltzmann => self.boltzmann(masks, rng, actions),
+            Exploration::Boltzmann => self.boltzmann(input, rng, actions),
         }
+        Ok(())
     }
 
-    fn predict(
+    fn update(
         &mut self,
-        obs: ObsRef<'_>,
-        masks: &[bool],
-        rows: usize,
-        deterministic: bool,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) {
-        self.model.infer_online(obs, rows, false, rng, &self.head, &mut self.here);
-        if deterministic || self.config.exploration == Exploration::Epsilon {
-            self.greedy(masks, actions);
-        } else {
-            self.boltzmann(masks, rng, actions);
-        }
-    }
-
-    fn values(&mut self, obs: ObsRef<'_>, masks: &[bool], rows: usize, values: &mut [f32]) {
-        let mut rng = axiomrl_core::stream(0, "values");
-        self.model.infer_online(obs, rows, false, &mut rng, &self.head, &mut self.here);
-        for (row, value) in values.iter_mut().enumerate() {
-            let q = self.here.q(0, row);
-            *value = q[argmax(q, self.mask(masks, row))];
-        }
-    }
-
-    fn update(&mut self, mut update: Update<'_>) -> Result<(), Diverged> {
-        self.compute_targets(&mut update);
-        let at = update.progress.fraction();
-        let rate = self.config.learning_rate.at(at) as f32;
-        let (config, head, targets) = (&self.config, &self.head, &self.targets);
-        let (batch, actions) = (update.batch, self.actions);
+        batch: &Batch,
+        context: &mut UpdateContext<'_>,
+        errors: &mut Vec<f32>,
+    ) -> Result<(), LearnError> {
+        self.compute_targets(batch, context.clock, context.rng);
+        let rate = self.config.learning_rate.at(context.fraction()) as f32;
+        let (config, head, targets, actions) = (&self.config, &self.head, &self.targets, self.actions);
         let mut report = Report::default();
-        let norm = self.model.fit(
-            batch,
-            update.number,
-            rate,
-            update.progress,
-            update.rng,
-            update.metrics,
-            &mut |shape, outputs| {
-                let input = LossInput {
-                    config,
-                    head,
-                    batch,
-                    targets,
-                    members: shape.members,
-                    actions,
-                    width: shape.width,
-                    fractions: shape.fractions,
-                    share: shape.share,
-                };
-                let (found, gradient) = batch_loss(&input, outputs);
-                report = found;
-                (report.loss, gradient)
-            },
-        )?;
-        finite("the loss", report.loss, update.number)?;
-        update.errors.extend_from_slice(&report.errors);
-        update.metrics.add("loss", report.loss);
-        update.metrics.add("q_value_mean", report.q_mean);
-        update.metrics.add("q_max", report.q_max);
-        update.metrics.add("target_mean", targets.mean.iter().sum::<f32>() / batch.rows as f32);
-        update.metrics.add("td_error_mean", report.td_error_mean);
-        update.metrics.add("grad_norm", norm);
-        update.metrics.set("learning_rate", f64::from(rate));
-        update.metrics.set("exploration_rate", self.epsilon_at(update.progress));
+        let norm = self.model.fit(batch, rate, context, &mut |shape, outputs| {
+            let input = LossInput {
+                config,
+                head,
+                batch,
+                targets,
+                members: shape.members,
+                actions,
+                width: shape.width,
+                fractions: shape.fractions,
+                share: shape.share,
+            };
+            let (found, gradient) = batch_loss(&input, outputs);
+            report = found;
+            (report.loss, gradient)
+        })?;
+        finite("the loss", report.loss, context.number())?;
+        errors.extend_from_slice(&report.errors);
+        let metrics = &mut *context.metrics;
+        metrics.add("loss", report.loss);
+        metrics.add("q_value_mean", report.q_mean);
+        metrics.add("q_max", report.q_max);
+        metrics.add("target_mean", targets.mean.iter().sum::<f32>() / batch.rows as f32);
+        metrics.add("td_error_mean", report.td_error_mean);
+        metrics.add("grad_norm", norm);
+        metrics.set("learning_rate", f64::from(rate));
+        metrics.set("exploration_rate", self.epsilon_at(context.clock));
         Ok(())
     }
 
@@ -202,22 +187,16 @@ impl<M: Model> ReplayLearner for QLearner<M> {
         }
     }
 
-    fn metric_names(&self) -> &'static [&'static str] {
-        &[
-            "loss",
-            "q_value_mean",
-            "q_max",
-            "target_mean",
-            "td_error_mean",
-            "grad_norm",
-            "learning_rate",
-            "exploration_rate",
-            "fraction_loss",
-            "entropy",
-        ]
+    fn values(&mut self, input: ActInput<'_>, values: &mut [f32]) -> bool {
+        self.model.infer_online(input.obs, None, &self.head, &mut self.here);
+        for (row, value) in values.iter_mut().enumerate() {
+            let q = self.here.q(0, row);
+            *value = q[argmax(q, input.mask(row))];
+        }
+        true
     }
 
-    fn exchange(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        self.model.exchange(io)
+    fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        self.model.visit_state(io)
     }
 }

@@ -14,6 +14,8 @@ mod naf;
 pub(crate) mod outcomes;
 pub mod presets;
 mod recurrent;
+#[cfg(test)]
+mod tests;
 
 pub use config::{Backup, DqnConfig, Exploration, HeadKind};
 pub use dqn::Dqn;

@@ -3,11 +3,11 @@
 use super::direct::DirectNet;
 use super::heads::Head;
 use super::outcomes::Outcomes;
-use crate::agent::{Diverged, Progress, finite};
+use crate::agent::{Diverged, UpdateContext, finite};
 use crate::parts::group::{ParamGroup, slices};
 use crate::parts::sight::Sight;
 use crate::state::{StateError, StateIo};
-use axiomrl_core::{Batch, Metrics};
+use axiomrl_core::Batch;
 use axiomrl_envs::{ObsRef, Rng};
 use axiomrl_nn::{OptimizerConfig, Params, fused_loss, gradients_of};
 
@@ -23,35 +23,29 @@ pub struct Shape<'a> {
 pub type LossFn<'a> = &'a mut dyn FnMut(Shape<'_>, &[f32]) -> (f32, Vec<f32>);
 
 pub trait Model: Send {
-    /// `exploring` asks for the noise that some networks explore with.
-    fn infer_online(
-        &mut self,
-        obs: ObsRef<'_>,
-        rows: usize,
-        exploring: bool,
-        rng: &mut Rng,
-        head: &Head,
-        out: &mut Outcomes,
-    );
+    /// What some networks explore with (noise in the weights, random fractions) comes from `noise`; without it nothing is
+    /// left to chance.
+    fn infer_online(&mut self, obs: ObsRef<'_>, noise: Option<&mut Rng>, head: &Head, out: &mut Outcomes);
 
-    fn infer_target(&mut self, obs: ObsRef<'_>, rows: usize, rng: &mut Rng, head: &Head, out: &mut Outcomes);
+    fn infer_target(&mut self, obs: ObsRef<'_>, rng: &mut Rng, head: &Head, out: &mut Outcomes);
 
     /// One step down the gradient of `loss`; gives the gradient's norm.
     fn fit(
         &mut self,
         batch: &Batch,
-        number: u64,
         rate: f32,
-        progress: Progress,
-        rng: &mut Rng,
-        metrics: &mut Metrics,
+        context: &mut UpdateContext<'_>,
         loss: LossFn<'_>,
     ) -> Result<f32, Diverged>;
 
     /// Moves the copy towards the online network.
     fn follow(&mut self, tau: f32);
 
-    fn exchange(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError>;
+    /// Saves or loads what acting needs.
+    fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError>;
+
+    /// Saves or loads the rest.
+    fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError>;
 }
 
 /// A network with direct outputs, and its copy.
@@ -69,8 +63,8 @@ struct Seeing {
 }
 
 impl Seeing {
-    fn infer(&mut self, obs: ObsRef<'_>, rows: usize, noisy: bool, head: &Head, out: &mut Outcomes) {
-        self.net.infer(&self.sight.infer(obs, rows), rows, noisy, head, out);
+    fn infer(&mut self, obs: ObsRef<'_>, noisy: bool, head: &Head, out: &mut Outcomes) {
+        self.net.infer(&self.sight.infer(obs), obs.rows, noisy, head, out);
     }
 
     /// All that is learned: the sight, the streams, the size of their noise.
@@ -78,9 +72,9 @@ impl Seeing {
         self.sight.params().into_iter().chain(self.net.params()).collect()
     }
 
-    fn exchange(&mut self, name: &str, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        self.sight.exchange(name, io)?;
-        self.net.exchange(name, io)
+    fn visit_state(&mut self, name: &str, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        self.sight.visit_state(name, io)?;
+        self.net.visit_state(name, io)
     }
 }
 
@@ -94,41 +88,31 @@ impl DirectModel {
 }
 
 impl Model for DirectModel {
-    fn infer_online(
-        &mut self,
-        obs: ObsRef<'_>,
-        rows: usize,
-        exploring: bool,
-        rng: &mut Rng,
-        head: &Head,
-        out: &mut Outcomes,
-    ) {
-        if exploring {
+    fn infer_online(&mut self, obs: ObsRef<'_>, noise: Option<&mut Rng>, head: &Head, out: &mut Outcomes) {
+        let noisy = noise.is_some();
+        if let Some(rng) = noise {
             self.online.net.draw_noise(rng);
         }
-        self.online.infer(obs, rows, exploring, head, out);
+        self.online.infer(obs, noisy, head, out);
     }
 
-    fn infer_target(&mut self, obs: ObsRef<'_>, rows: usize, rng: &mut Rng, head: &Head, out: &mut Outcomes) {
+    fn infer_target(&mut self, obs: ObsRef<'_>, rng: &mut Rng, head: &Head, out: &mut Outcomes) {
         self.target.net.draw_noise(rng);
-        self.target.infer(obs, rows, true, head, out);
+        self.target.infer(obs, true, head, out);
     }
 
     fn fit(
         &mut self,
         batch: &Batch,
-        number: u64,
         rate: f32,
-        _progress: Progress,
-        rng: &mut Rng,
-        _metrics: &mut Metrics,
+        context: &mut UpdateContext<'_>,
         loss: LossFn<'_>,
     ) -> Result<f32, Diverged> {
-        self.online.net.draw_noise(rng);
-        let (seen, looked_with) = self.online.sight.forward(batch.obs.as_ref(), batch.rows);
+        self.online.net.draw_noise(context.rng);
+        let (seen, looked_with) = self.online.sight.forward(batch.obs());
         let net = &self.online.net;
         let (streams, of_streams) = net.forward(seen);
-        let before = usize::from(looked_with.is_some());
+        let before = looked_with.len();
         let params: Vec<_> = looked_with.into_iter().chain(of_streams).collect();
         let width = net.fractions().len();
         let share = vec![1.0 / width as f32; width];
@@ -151,7 +135,7 @@ impl Model for DirectModel {
         let sigmas = net.sigma_gradients(&gradients[before..]);
         let all: Vec<&[f32]> = slices(&gradients).into_iter().chain(sigmas.iter().map(Vec::as_slice)).collect();
         let norm = self.group.step(&mut self.online.params(), &all, rate);
-        finite("the gradient of the Q-network", norm, number)
+        finite("the gradient of the Q-network", norm, context.number())
     }
 
     fn follow(&mut self, tau: f32) {
@@ -160,10 +144,13 @@ impl Model for DirectModel {
         }
     }
 
-    fn exchange(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        self.online.exchange("q", io)?;
-        self.target.exchange("q_target", io)?;
-        self.group.exchange("q", io)
+    fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        self.online.visit_state("q", io)
+    }
+
+    fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        self.target.visit_state("q_target", io)?;
+        self.group.visit_state("q", io)
     }
 }
 

@@ -28,22 +28,23 @@
 
 mod head;
 
-use head::{Diagonal, NafHead};
-use crate::agent::{Agent, Diverged, Progress, Setup, finite};
+use crate::agent::{Clock, LearnError, Setup, UpdateContext, finite};
 use crate::config::layer_widths;
 use crate::parts::checks::BuildError;
 use crate::parts::encode::Encoder;
 use crate::parts::noise::{ActionNoise, Exploration, add_noise};
-use crate::regimes::{OffPolicy, ReplayLearner, Update, replay_settings};
+use crate::policy::{ActInput, Actor, Memory, Mode};
+use crate::regimes::{Learner, ReplayLearner, replay_settings};
 use crate::registry::Algorithm;
 use crate::state::{StateError, StateIo};
-use axiomrl_core::Schedule;
+use axiomrl_core::{Batch, Schedule};
 use axiomrl_envs::{ObsRef, Rng};
 use axiomrl_nn::{
     Activation, AdamConfig, Init, Mlp, MlpSpec, Optimizer, OptimizerConfig, clip_scale, fused_loss, global_norm,
     gradients, leaf,
 };
 use garde::Validate;
+use head::{Diagonal, NafHead};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -145,9 +146,9 @@ pub struct Naf;
 impl Algorithm for Naf {
     type Config = NafConfig;
 
-    fn build(config: NafConfig, setup: &Setup) -> Result<Box<dyn Agent>, BuildError> {
+    fn build(config: NafConfig, setup: &Setup) -> Result<Learner, BuildError> {
         let settings = replay_settings!(config)?;
-        Ok(Box::new(OffPolicy::new(NafLearner::new(config, setup), settings, setup)))
+        Ok(Learner::OffPolicy(Box::new(NafLearner::new(config, setup)), settings))
     }
 }
 
@@ -167,7 +168,7 @@ struct NafLearner {
 
 impl NafLearner {
     fn new(config: NafConfig, setup: &Setup) -> Self {
-        let encoder = Encoder::new(&setup.observation_space);
+        let encoder = Encoder::new(setup.observation_space());
         let head = NafHead { d: setup.action_width(), diagonal: config.diagonal };
         let spec = MlpSpec::new(encoder.width(), &config.hidden_sizes, head.outputs(), config.activation);
         // A small last layer: the first actions are near the middle and the first precision near 1.
@@ -194,10 +195,20 @@ impl NafLearner {
         }
     }
 
+    /// What the network says of observations, in `self.out`.
+    fn look(&mut self, obs: ObsRef<'_>) {
+        self.online.infer(&self.encoder.encode(obs), obs.rows, &mut self.out);
+    }
+
+    fn best_actions(&mut self, obs: ObsRef<'_>, actions: &mut [f32]) {
+        self.look(obs);
+        let outputs = self.out.chunks_exact(self.head.outputs());
+        outputs.zip(actions.chunks_exact_mut(self.head.d)).for_each(|(out, action)| self.head.best_action(out, action));
+    }
+
     /// y = R + D * V'(s').
-    fn compute_targets(&mut self, update: &Update<'_>) {
-        let batch = update.batch;
-        self.target.infer(&self.encoder.encode(batch.next_obs.as_ref()), batch.rows, &mut self.out);
+    fn compute_targets(&mut self, batch: &Batch) {
+        self.target.infer(&self.encoder.encode(batch.next_obs()), batch.rows, &mut self.out);
         let values = self.out.iter().step_by(self.head.outputs());
         let returns = batch.reward.iter().zip(&batch.discount).zip(values);
         self.targets.clear();
@@ -205,17 +216,34 @@ impl NafLearner {
     }
 }
 
+impl Actor for NafLearner {
+    fn act(
+        &mut self,
+        input: ActInput<'_>,
+        _memory: &mut Memory,
+        _mode: Mode,
+        _rng: &mut Rng,
+        actions: &mut [f32],
+    ) -> Result<(), LearnError> {
+        self.best_actions(input.obs, actions);
+        Ok(())
+    }
+
+    fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        io.network("q", &mut self.online)
+    }
+}
+
 impl ReplayLearner for NafLearner {
     fn explore(
         &mut self,
-        obs: ObsRef<'_>,
-        masks: &[bool],
-        rows: usize,
-        progress: Progress,
+        input: ActInput<'_>,
+        _memory: &mut Memory,
+        clock: Clock,
         rng: &mut Rng,
         actions: &mut [f32],
-    ) {
-        self.predict(obs, masks, rows, true, rng, actions);
+    ) -> Result<(), LearnError> {
+        self.best_actions(input.obs, actions);
         self.noise.draw(&[], actions.len(), rng, &mut self.drawn);
         if self.config.exploration == NafExploration::Precision {
             let outputs = self.out.chunks_exact(self.head.outputs());
@@ -223,38 +251,23 @@ impl ReplayLearner for NafLearner {
                 self.head.shape_noise(out, z);
             }
         }
-        add_noise(actions, &self.drawn, self.config.exploration_noise.at(progress.fraction()) as f32);
+        add_noise(actions, &self.drawn, self.config.exploration_noise.at(clock.fraction()) as f32);
+        Ok(())
     }
 
-    fn predict(
+    fn update(
         &mut self,
-        obs: ObsRef<'_>,
-        _masks: &[bool],
-        rows: usize,
-        _deterministic: bool,
-        _rng: &mut Rng,
-        actions: &mut [f32],
-    ) {
-        self.online.infer(&self.encoder.encode(obs), rows, &mut self.out);
-        let outputs = self.out.chunks_exact(self.head.outputs());
-        outputs.zip(actions.chunks_exact_mut(self.head.d)).for_each(|(out, action)| self.head.best_action(out, action));
-    }
-
-    fn values(&mut self, obs: ObsRef<'_>, _masks: &[bool], rows: usize, values: &mut [f32]) {
-        self.online.infer(&self.encoder.encode(obs), rows, &mut self.out);
-        for (value, out) in values.iter_mut().zip(self.out.chunks_exact(self.head.outputs())) {
-            *value = out[0] / self.config.reward_scale;
-        }
-    }
-
-    fn update(&mut self, update: Update<'_>) -> Result<(), Diverged> {
-        self.compute_targets(&update);
-        let (batch, head, targets) = (update.batch, self.head, &self.targets);
+        batch: &Batch,
+        context: &mut UpdateContext<'_>,
+        _errors: &mut Vec<f32>,
+    ) -> Result<(), LearnError> {
+        self.compute_targets(batch);
+        let (head, targets) = (self.head, &self.targets);
         let rows = batch.rows;
         let share = 1.0 / rows as f32;
         let (mut loss_value, mut q_mean) = (0.0, 0.0);
         let params = self.online.params.tracked();
-        let obs = self.encoder.encode(batch.obs.as_ref());
+        let obs = self.encoder.encode(batch.obs());
         let out = self.online.forward(leaf(&obs, [rows, self.encoder.width()]), params.clone(), None);
         let loss = fused_loss([out], |[out]| {
             let mut gradient = vec![0.0; out.len()];
@@ -268,19 +281,19 @@ impl ReplayLearner for NafLearner {
             }
             (loss_value, [gradient])
         });
-        finite("the loss", loss_value, update.number)?;
+        finite("the loss", loss_value, context.number())?;
         let [gradient] = gradients(loss, [&params]);
         drop(params);
-        let norm = finite("the gradient of the network", global_norm(&[&gradient]), update.number)?;
-        let rate = self.config.learning_rate.at(update.progress.fraction()) as f32;
+        let norm = finite("the gradient of the network", global_norm(&[&gradient]), context.number())?;
+        let rate = self.config.learning_rate.at(context.fraction()) as f32;
         self.optimizer.step(&mut self.online.params, &gradient, rate, clip_scale(norm, self.config.max_grad_norm));
         self.target.params.polyak_from(&self.online.params, self.config.tau);
 
-        update.metrics.add("loss", loss_value);
-        update.metrics.add("q_value_mean", q_mean);
-        update.metrics.add("target_q_mean", share * targets.iter().sum::<f32>());
-        update.metrics.add("grad_norm", norm);
-        update.metrics.set("learning_rate", f64::from(rate));
+        context.metrics.add("loss", loss_value);
+        context.metrics.add("q_value_mean", q_mean);
+        context.metrics.add("target_q_mean", share * targets.iter().sum::<f32>());
+        context.metrics.add("grad_norm", norm);
+        context.metrics.set("learning_rate", f64::from(rate));
         Ok(())
     }
 
@@ -288,14 +301,17 @@ impl ReplayLearner for NafLearner {
         self.noise.episode_ended(env);
     }
 
-    fn metric_names(&self) -> &'static [&'static str] {
-        &["loss", "q_value_mean", "target_q_mean", "grad_norm", "learning_rate"]
+    fn values(&mut self, input: ActInput<'_>, values: &mut [f32]) -> bool {
+        self.look(input.obs);
+        for (value, out) in values.iter_mut().zip(self.out.chunks_exact(self.head.outputs())) {
+            *value = out[0] / self.config.reward_scale;
+        }
+        true
     }
 
-    fn exchange(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        io.network("q", &mut self.online)?;
+    fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
         io.network("q_target", &mut self.target)?;
         io.optimizer("q", &mut self.optimizer)?;
-        self.noise.exchange(io)
+        self.noise.visit_state(io)
     }
 }

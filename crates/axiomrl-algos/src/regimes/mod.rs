@@ -1,15 +1,46 @@
 //! How experience reaches a learner: each way exists once, for all algorithms that use it.
 
-mod hidden;
 mod off_policy;
 mod on_policy;
-mod recurrent_rollout;
+mod pace;
 mod replay_settings;
 mod sequence;
 
-pub use off_policy::{OffPolicy, ReplayLearner, Update};
-pub use on_policy::{OnPolicy, RolloutLearner, RolloutUpdate};
-pub use recurrent_rollout::{RecurrentLearner, RecurrentRollout, RecurrentSettings, RecurrentUpdate};
+pub use off_policy::{OffPolicy, ReplayLearner};
+pub use on_policy::{ActedRow, OnPolicy, Played, RolloutLearner, RolloutSettings};
+pub use pace::Pace;
 pub use replay_settings::ReplaySettings;
 pub(crate) use replay_settings::{prioritized_replay_settings, replay_settings};
-pub use sequence::{Sequence, SequenceLearner, SequenceSettings, SequenceUpdate};
+pub use sequence::{Sequence, SequenceLearner, SequenceSettings};
+
+use crate::agent::{Agent, Setup};
+use crate::parts::checks::BuildError;
+use crate::policy::{Acting, Actor, Policy};
+
+/// A learner and the regime that it learns in.
+pub enum Learner {
+    OnPolicy(Box<dyn RolloutLearner>, RolloutSettings),
+    OffPolicy(Box<dyn ReplayLearner>, ReplaySettings),
+    Sequences(Box<dyn SequenceLearner>, SequenceSettings),
+}
+
+impl Learner {
+    /// The learner at work.
+    pub fn into_agent(self, setup: &Setup) -> Result<Box<dyn Agent>, BuildError> {
+        Ok(match self {
+            Self::OnPolicy(learner, settings) => Box::new(OnPolicy::new(learner, settings, setup)?),
+            Self::OffPolicy(learner, settings) => Box::new(OffPolicy::new(learner, settings, setup)?),
+            Self::Sequences(learner, settings) => Box::new(Sequence::new(learner, settings, setup)?),
+        })
+    }
+
+    /// What acts, to be loaded: no store, no environment.
+    pub fn into_policy(self, setup: &Setup) -> Result<Box<dyn Policy>, BuildError> {
+        let actor: Box<dyn Actor> = match self {
+            Self::OnPolicy(learner, _) => learner,
+            Self::OffPolicy(learner, _) => learner,
+            Self::Sequences(learner, _) => learner,
+        };
+        Ok(Box::new(Acting::new(actor, setup.spaces.clone(), setup.normalize_observation)?))
+    }
+}

@@ -1,246 +1,262 @@
 //! Learning from a store of past transitions.
 
-use super::ReplaySettings;
-use crate::agent::{Agent, Diverged, PolicyMemory, Progress, Setup};
+use super::{Pace, ReplaySettings};
+use crate::agent::{Agent, Clock, LearnError, Need, Setup, UpdateContext};
 use crate::parts::actions::random_actions;
-use crate::state::{StateError, StateIo};
-use axiomrl_core::{Batch, Metrics, Replay, ReplaySpec};
-use axiomrl_envs::{ObsRef, Rng, Space, VecState};
+use crate::parts::checks::BuildError;
+use crate::parts::statistics::RewardStats;
+use crate::policy::{ActInput, Acting, Actor, Memory, Mode, Policy};
+use crate::state::{StateError, StateIo, Streamed};
+use axiomrl_core::{
+    Batch, BatchSource, Dataset, Metrics, Mixture, Owned, RewardScale, Ring, RingSpec, SampleOptions, Schedule, View,
+};
+use axiomrl_envs::{Rng, VecState};
 use std::io;
 use std::ops::Range;
 
-/// What an update may use besides its batch.
-pub struct Update<'a> {
-    pub batch: &'a Batch,
-    pub progress: Progress,
-    /// Number of this update, from 1.
-    pub number: u64,
-    /// Whether it is the last one of its burst: the place for what is done once per burst.
-    pub closes_burst: bool,
-    pub rng: &'a mut Rng,
-    pub metrics: &'a mut Metrics,
-    /// Filled with one absolute error per row when priorities are in use.
-    pub errors: &'a mut Vec<f32>,
-}
-
 /// The part that is particular to an algorithm.
-pub trait ReplayLearner: Send {
+pub trait ReplayLearner: Actor {
     /// Exploring actions. Warm-up with random actions is the regime's business.
     fn explore(
         &mut self,
-        obs: ObsRef<'_>,
-        masks: &[bool],
-        rows: usize,
-        progress: Progress,
+        input: ActInput<'_>,
+        memory: &mut Memory,
+        _clock: Clock,
         rng: &mut Rng,
         actions: &mut [f32],
-    );
+    ) -> Result<(), LearnError> {
+        self.act(input, memory, Mode::Sample, rng, actions)
+    }
 
-    fn predict(
+    /// One update. `errors` is filled with one absolute error per row where priorities are in use.
+    fn update(
         &mut self,
-        obs: ObsRef<'_>,
-        masks: &[bool],
-        rows: usize,
-        deterministic: bool,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    );
+        batch: &Batch,
+        context: &mut UpdateContext<'_>,
+        errors: &mut Vec<f32>,
+    ) -> Result<(), LearnError>;
 
-    fn values(&mut self, obs: ObsRef<'_>, masks: &[bool], rows: usize, values: &mut [f32]);
-
-    fn update(&mut self, update: Update<'_>) -> Result<(), Diverged>;
-
-    /// Environment steps `before + 1 ..= after` have been taken: the place for what is counted in steps.
+    /// Environment steps `before + 1 ..= after` have been taken and learned from: the place for what is counted in steps.
     fn stepped(&mut self, _before: u64, _after: u64) {}
 
     /// An episode of environment `env` ended: the place for exploration noise that restarts.
     fn episode_ended(&mut self, _env: usize) {}
 
-    /// Names under which the learner reports, so that averages survive a resume.
-    fn metric_names(&self) -> &'static [&'static str];
+    /// What each observation is worth, for learners that think of values. Says whether it does.
+    fn values(&mut self, _input: ActInput<'_>, _values: &mut [f32]) -> bool {
+        false
+    }
 
-    fn exchange(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError>;
+    /// Saves or loads what acting does not need.
+    fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError>;
 }
 
-pub struct OffPolicy<L> {
-    learner: L,
-    settings: ReplaySettings,
-    action_space: Space,
-    store: Replay,
+/// A store of the run's own transitions, and of those that somebody recorded, round a learner.
+pub struct OffPolicy {
+    acting: Acting<dyn ReplayLearner>,
+    real: View<Owned>,
+    /// Recorded transitions and their share of a batch.
+    prior: Option<(View<Dataset>, f32)>,
+    pace: Pace,
+    batch_size: usize,
+    priority_beta: Schedule,
+    prioritized: bool,
+    rewards: Option<RewardStats>,
     batch: Batch,
     errors: Vec<f32>,
-    metrics: Metrics,
+    /// Of no numbers: policies that remember have a regime of their own.
+    memory: Memory,
     act_rng: Rng,
     store_rng: Rng,
     learn_rng: Rng,
-    /// Environment steps whose updates are done.
-    trained_until: u64,
-    updates: u64,
-    begun: bool,
-    obs_width: usize,
     mask_width: usize,
 }
 
-impl<L: ReplayLearner> OffPolicy<L> {
-    pub fn new(learner: L, settings: ReplaySettings, setup: &Setup) -> Self {
-        let store = Replay::new(ReplaySpec {
+impl OffPolicy {
+    pub fn new(
+        learner: Box<dyn ReplayLearner>,
+        settings: ReplaySettings,
+        setup: &Setup,
+    ) -> Result<Self, BuildError> {
+        let obs = setup.spaces.obs();
+        let ring = Ring::new(RingSpec {
             capacity: settings.capacity,
             lanes: setup.num_envs,
-            obs_width: setup.obs_width(),
-            obs_dtype: setup.observation_space.dtype(),
-            frames: setup.frames(),
+            widths: obs.widths,
+            byte_frames: obs.byte_frames(),
             action_width: setup.action_width(),
             mask_width: setup.mask_width(),
-            n_step: settings.n_step,
-            gamma: settings.gamma,
-            prioritized: settings.priority,
         });
-        Self {
-            learner,
-            settings,
-            action_space: setup.action_space.clone(),
-            store,
+        let window = settings.window();
+        let prior = match (&setup.prior, settings.prior_share) {
+            (Some(data), share) if share > 0.0 => Some((View::new(data.clone(), window, None, None)?, share)),
+            _ => None,
+        };
+        Ok(Self {
+            acting: Acting::new(learner, setup.spaces.clone(), setup.normalize_observation)?,
+            prior,
+            pace: settings.pace(),
+            batch_size: settings.batch_size,
+            prioritized: settings.priority.is_some(),
+            priority_beta: settings.priority_beta,
+            real: View::new(Owned(ring), window, settings.priority, settings.relabel)?,
+            rewards: setup.normalize_reward.then(|| RewardStats::new(setup.num_envs, window.gamma)),
             batch: Batch::default(),
             errors: Vec::new(),
-            metrics: Metrics::default(),
+            memory: Memory::new(setup.num_envs, 0),
             act_rng: setup.rng("act"),
             store_rng: setup.rng("store"),
             learn_rng: setup.rng("learn"),
-            trained_until: 0,
-            updates: 0,
-            begun: false,
-            obs_width: setup.obs_width(),
             mask_width: setup.mask_width(),
-        }
+        })
     }
 
     fn mask_row<'a>(&self, masks: &'a [bool], env: usize) -> &'a [bool] {
         &masks[env * self.mask_width..(env + 1) * self.mask_width]
     }
 
-    /// Updates that the steps up to `steps` call for.
-    fn due(&self, steps: u64) -> u64 {
-        let every = self.settings.train_frequency;
-        let from = self.trained_until.max(self.settings.learning_starts);
-        let bursts = (steps / every).saturating_sub(from / every);
-        bursts * self.settings.gradient_steps.unwrap_or(every)
+    /// Begins an episode of `env` with what it shows now; one that was under way counts as cut off.
+    fn begin(&mut self, env: usize, state: &VecState) {
+        let mask = self.mask_row(&state.masks, env);
+        self.real.store.begin(env, state.obs.row(env), mask);
     }
 }
 
-impl<L: ReplayLearner> Agent for OffPolicy<L> {
-    fn act(&mut self, state: &VecState, progress: Progress, actions: &mut [f32]) {
-        let rows = actions.len() / self.action_space.width();
-        if !self.begun {
-            for env in 0..rows {
-                let mask = if self.mask_width == 0 { &[] } else { self.mask_row(&state.masks, env) };
-                self.store.begin(env, state.obs.rows(env, env + 1, self.obs_width), mask);
-            }
-            self.begun = true;
-        }
-        if progress.steps < self.settings.learning_starts {
-            random_actions(&self.action_space, &state.masks, &mut self.act_rng, actions);
-        } else {
-            self.learner.explore(state.obs.as_ref(), &state.masks, rows, progress, &mut self.act_rng, actions);
-        }
+impl Agent for OffPolicy {
+    fn need(&mut self, clock: Clock) -> Need {
+        let learner = &mut self.acting.learner;
+        self.pace.need(clock, self.real.ready() > 0, |before, after| learner.stepped(before, after))
     }
 
-    fn observe(&mut self, envs: Range<usize>, actions: &[f32], state: &VecState) {
-        let width = self.action_space.width();
+    fn restarted(&mut self, envs: Range<usize>, state: &VecState) -> Result<(), LearnError> {
+        self.acting.count(state.obs.range(envs.clone()));
+        if let Some(rewards) = &mut self.rewards {
+            rewards.restarted(envs.clone());
+        }
+        let under_way = !self.real.store.is_empty();
         for env in envs {
-            let (next_mask, final_mask): (&[bool], &[bool]) = if self.mask_width == 0 {
-                (&[], &[])
-            } else {
-                (self.mask_row(&state.masks, env), self.mask_row(&state.final_masks, env))
-            };
-            self.store.push(
+            self.begin(env, state);
+            if under_way {
+                self.acting.learner.episode_ended(env);
+            }
+        }
+        Ok(())
+    }
+
+    fn act(&mut self, state: &VecState, clock: Clock, actions: &mut [f32]) -> Result<(), LearnError> {
+        if self.pace.is_warming_up(clock) {
+            random_actions(&self.acting.spaces().action, &state.masks, &mut self.act_rng, actions);
+            return Ok(());
+        }
+        let (memory, rng) = (&mut self.memory, &mut self.act_rng);
+        self.acting.with_scaled(state.obs.as_ref(), |learner, obs| {
+            learner.explore(ActInput { obs, masks: &state.masks }, memory, clock, rng, actions)
+        })
+    }
+
+    fn observe(&mut self, envs: Range<usize>, actions: &[f32], state: &VecState) -> Result<(), LearnError> {
+        self.acting.count(state.obs.range(envs.clone()));
+        if let Some(rewards) = &mut self.rewards {
+            rewards.count(envs.clone(), state);
+        }
+        let width = self.acting.spaces().action.width();
+        for env in envs {
+            if !state.stepped[env] {
+                self.begin(env, state);
+                continue;
+            }
+            let (next_mask, final_mask) = (self.mask_row(&state.masks, env), self.mask_row(&state.final_masks, env));
+            self.real.store.push(
                 env,
                 &actions[env * width..(env + 1) * width],
                 state.reward[env],
                 state.terminated[env],
                 state.truncated[env],
-                state.obs.rows(env, env + 1, self.obs_width),
+                state.obs.row(env),
                 next_mask,
-                state.final_obs.rows(env, env + 1, self.obs_width),
+                state.final_obs.row(env),
                 final_mask,
             );
             if state.terminated[env] || state.truncated[env] {
-                self.learner.episode_ended(env);
+                self.acting.learner.episode_ended(env);
             }
         }
-    }
-
-    fn learn(&mut self, _state: &VecState, progress: Progress) -> Result<(), Diverged> {
-        let due = self.due(progress.steps);
-        if due > 0 && self.store.ready() > 0 {
-            let beta = self.settings.priority_beta.at(progress.fraction()) as f32;
-            let burst = self.settings.gradient_steps.unwrap_or(self.settings.train_frequency);
-            for update in 1..=due {
-                self.store.sample(self.settings.batch_size, beta, &mut self.store_rng, &mut self.batch);
-                if let Some(hindsight) = &self.settings.hindsight {
-                    self.store.relabel(hindsight, &mut self.store_rng, &mut self.batch);
-                }
-                self.updates += 1;
-                self.errors.clear();
-                self.learner.update(Update {
-                    batch: &self.batch,
-                    progress,
-                    number: self.updates,
-                    closes_burst: update % burst == 0,
-                    rng: &mut self.learn_rng,
-                    metrics: &mut self.metrics,
-                    errors: &mut self.errors,
-                })?;
-                if self.settings.priority.is_some() {
-                    self.store.update_priorities(&self.batch.index, &self.errors);
-                }
-            }
-        }
-        self.learner.stepped(self.trained_until, progress.steps);
-        self.trained_until = progress.steps;
         Ok(())
     }
 
-    fn predict(
-        &mut self,
-        obs: ObsRef<'_>,
-        masks: &[bool],
-        rows: usize,
-        deterministic: bool,
-        _memory: &mut PolicyMemory,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) {
-        self.learner.predict(obs, masks, rows, deterministic, rng, actions);
+    fn update(&mut self, clock: Clock, metrics: &mut Metrics) -> Result<u64, LearnError> {
+        let mut options = SampleOptions {
+            rng: &mut self.store_rng,
+            beta: self.priority_beta.at(clock.fraction()) as f32,
+            reward: self.rewards.as_ref().map_or(RewardScale::IDENTITY, RewardStats::scale),
+        };
+        let batch = &mut self.batch;
+        batch.resize(&self.real.shape(), self.batch_size);
+        let rows = 0..self.batch_size;
+        match &mut self.prior {
+            None => self.real.fill(rows, &mut options, batch)?,
+            Some((prior, _)) if self.pace.is_pretraining(clock) => prior.fill(rows, &mut options, batch)?,
+            Some((prior, share)) => {
+                // The run's own transitions come first, so that what is learned of them finds them.
+                Mixture { a: &mut self.real, b: prior, share: 1.0 - *share }.fill(rows, &mut options, batch)?;
+            }
+        }
+        // The store keeps observations raw; from here on they are as networks take them.
+        if let Some(stats) = &self.acting.stats {
+            let width = batch.obs.widths().floats;
+            stats.scale(&mut batch.obs.floats, width);
+        }
+        self.errors.clear();
+        let closes_burst = self.pace.closes_burst();
+        let mut context = UpdateContext { clock, closes_burst, rng: &mut self.learn_rng, metrics };
+        self.acting.learner.update(&self.batch, &mut context, &mut self.errors)?;
+        if self.prioritized {
+            let own = match &self.prior {
+                None => self.batch_size,
+                Some(_) if self.pace.is_pretraining(clock) => 0,
+                Some((_, share)) => ((1.0 - share) * self.batch_size as f32).round() as usize,
+            };
+            self.real.learned(0..own, &self.batch, &self.errors);
+        }
+        self.pace.updated(clock);
+        Ok(1)
     }
 
-    fn values(&mut self, obs: ObsRef<'_>, masks: &[bool], rows: usize, values: &mut [f32]) {
-        self.learner.values(obs, masks, rows, values);
+    fn policy(&mut self) -> &mut dyn Policy {
+        &mut self.acting
     }
 
-    fn updates(&self) -> u64 {
-        self.updates
+    fn values(&mut self, input: ActInput<'_>, values: &mut [f32]) -> bool {
+        self.acting.with_scaled(input.obs, |learner, obs| learner.values(ActInput { obs, ..input }, values))
     }
 
-    fn metrics(&mut self) -> &mut Metrics {
-        &mut self.metrics
-    }
-
-    fn exchange(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        self.learner.exchange(io)?;
+    fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        self.acting.visit_state(io)?;
+        self.acting.learner.visit_state(io)?;
         io.rng("rng.act", &mut self.act_rng)?;
         io.rng("rng.store", &mut self.store_rng)?;
         io.rng("rng.learn", &mut self.learn_rng)?;
-        io.value("trained_until", &mut self.trained_until)?;
-        io.value("updates", &mut self.updates)?;
-        io.value("begun", &mut self.begun)?;
-        io.metrics(&mut self.metrics, self.learner.metric_names())
+        self.pace.visit_state(io)?;
+        if let Some(rewards) = &mut self.rewards {
+            rewards.visit_state(io)?;
+        }
+        io.store("replay", &mut *self.real.store)?;
+        if self.prioritized {
+            io.streamed("priorities", &mut PrioritiesOf(&mut self.real))?;
+        }
+        Ok(())
+    }
+}
+
+/// The priorities of a view: they change long after their transitions were stored, so they are kept apart.
+struct PrioritiesOf<'a>(&'a mut View<Owned>);
+
+impl Streamed for PrioritiesOf<'_> {
+    fn write(&mut self, to: &mut dyn io::Write) -> io::Result<()> {
+        self.0.write_priorities(to)
     }
 
-    fn write_store(&self, to: &mut dyn io::Write) -> io::Result<()> {
-        self.store.write(to)
-    }
-
-    fn read_store(&mut self, from: &mut dyn io::Read) -> io::Result<()> {
-        self.store.read(from)
+    fn read(&mut self, from: &mut dyn io::Read) -> io::Result<()> {
+        self.0.read_priorities(from)
     }
 }

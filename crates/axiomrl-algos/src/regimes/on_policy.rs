@@ -1,200 +1,344 @@
 //! Learning from what the current policy has just done.
 
-use crate::agent::{Agent, Diverged, PolicyMemory, Progress, Setup};
-use crate::state::{StateError, StateIo};
+use crate::agent::{Agent, Clock, LearnError, Need, Setup, UpdateContext};
+use crate::parts::checks::BuildError;
+use crate::parts::statistics::RewardStats;
+use crate::policy::{ActInput, Acting, Actor, Memory, Policy};
+use crate::state::{StateError, StateIo, Streamed};
 use axiomrl_core::{Metrics, Rollout, RolloutSpec};
-use axiomrl_envs::{ObsRef, Rng, VecState};
-use std::io;
+use axiomrl_envs::{ObsBuf, ObsRef, Rng, VecState};
+use std::io::{self, Read, Write};
 use std::ops::Range;
 
-/// What an update may use besides its rollout.
-pub struct RolloutUpdate<'a> {
-    /// Complete, with advantages and returns.
+/// What a learner says of a row of actions besides choosing them.
+pub struct ActedRow<'a> {
+    pub actions: &'a mut [f32],
+    pub log_probs: &'a mut [f32],
+    pub values: &'a mut [f32],
+}
+
+/// A complete rollout, with advantages and returns, and the memory that went with it.
+#[derive(Clone, Copy)]
+pub struct Played<'a> {
     pub rollout: &'a Rollout,
-    pub progress: Progress,
-    pub rng: &'a mut Rng,
-    pub metrics: &'a mut Metrics,
-    /// Gradient updates so far; the learner counts on.
-    pub updates: &'a mut u64,
+    /// Where the memory was emptied, one entry per row of the rollout.
+    pub starts: &'a [bool],
+    /// The memory at the beginning of each sequence: `[sequence][environment][state]`; empty without one.
+    pub states: &'a [f32],
+    /// Steps of a sequence; the last one may be shorter.
+    pub length: usize,
 }
 
 /// The part that is particular to an algorithm.
-pub trait RolloutLearner: Send {
+pub trait RolloutLearner: Actor {
     /// Samples actions and says how likely and how valuable they are.
-    fn act(
+    fn play(
         &mut self,
-        obs: ObsRef<'_>,
-        masks: &[bool],
-        rows: usize,
+        input: ActInput<'_>,
+        memory: &mut Memory,
         rng: &mut Rng,
-        actions: &mut [f32],
-        log_probs: &mut [f32],
-        values: &mut [f32],
-    );
+        row: ActedRow<'_>,
+    ) -> Result<(), LearnError>;
 
-    fn values(&mut self, obs: ObsRef<'_>, rows: usize, values: &mut [f32]);
+    /// Values of observations, given the rows of memory that led to them; nothing is remembered of it.
+    fn values(&mut self, input: ActInput<'_>, memory: &[f32], values: &mut [f32]) -> Result<(), LearnError>;
 
-    fn predict(
-        &mut self,
-        obs: ObsRef<'_>,
-        masks: &[bool],
-        rows: usize,
-        deterministic: bool,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    );
+    /// One step of an optimiser. Says whether it was the last one on this rollout.
+    fn update(&mut self, played: Played<'_>, context: &mut UpdateContext<'_>) -> Result<bool, LearnError>;
 
-    fn update(&mut self, update: RolloutUpdate<'_>) -> Result<(), Diverged>;
-
-    fn metric_names(&self) -> &'static [&'static str];
-
-    fn exchange(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError>;
+    /// Saves or loads what acting does not need, and how far an update has come.
+    fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError>;
 }
 
-pub struct OnPolicy<L> {
-    learner: L,
+/// How rollouts are made and cut.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RolloutSettings {
+    pub num_steps: usize,
+    /// Steps between two memories that are kept; 1 without memory.
+    pub sequence_length: usize,
+    pub gamma: f32,
+    pub gae_lambda: f32,
+}
+
+/// A rollout round a learner.
+pub struct OnPolicy {
+    acting: Acting<dyn RolloutLearner>,
+    settings: RolloutSettings,
     rollout: Rollout,
-    gamma: f32,
-    gae_lambda: f32,
-    updates: u64,
-    metrics: Metrics,
+    /// What the newest step of each environment led to, raw.
+    latest: ObsBuf,
+    /// Rows of the rollout that were begun.
+    begun: usize,
+    starts: Vec<bool>,
+    states: Vec<f32>,
+    memory: Memory,
+    /// The memory before the row that was begun last.
+    before: Vec<f32>,
+    rewards: Option<RewardStats>,
+    /// Whether the rollout is complete, has its advantages, and is being learned from.
+    learning: bool,
     act_rng: Rng,
     learn_rng: Rng,
-    obs_width: usize,
     log_probs: Vec<f32>,
     values: Vec<f32>,
 }
 
-impl<L: RolloutLearner> OnPolicy<L> {
-    pub fn new(learner: L, num_steps: usize, gamma: f32, gae_lambda: f32, setup: &Setup) -> Self {
-        let rollout = Rollout::new(RolloutSpec {
-            steps: num_steps,
-            lanes: setup.num_envs,
-            obs_width: setup.obs_width(),
-            obs_dtype: setup.observation_space.dtype(),
-            action_width: setup.action_width(),
-            mask_width: setup.mask_width(),
-        });
-        Self {
-            learner,
-            rollout,
-            gamma,
-            gae_lambda,
-            updates: 0,
-            metrics: Metrics::default(),
+impl OnPolicy {
+    pub fn new(
+        learner: Box<dyn RolloutLearner>,
+        settings: RolloutSettings,
+        setup: &Setup,
+    ) -> Result<Self, BuildError> {
+        let (steps, lanes, width) = (settings.num_steps, setup.num_envs, learner.memory_width());
+        let widths = setup.spaces.obs().widths;
+        Ok(Self {
+            acting: Acting::new(learner, setup.spaces.clone(), setup.normalize_observation)?,
+            rollout: Rollout::new(RolloutSpec {
+                steps,
+                lanes,
+                widths,
+                action_width: setup.action_width(),
+                mask_width: setup.mask_width(),
+            }),
+            latest: ObsBuf::zeros(widths, lanes),
+            begun: 0,
+            starts: vec![false; steps * lanes],
+            states: vec![0.0; steps.div_ceil(settings.sequence_length) * lanes * width],
+            memory: Memory::new(lanes, width),
+            before: vec![0.0; lanes * width],
+            rewards: setup.normalize_reward.then(|| RewardStats::new(lanes, settings.gamma)),
+            learning: false,
             act_rng: setup.rng("act"),
             learn_rng: setup.rng("learn"),
-            obs_width: setup.obs_width(),
-            log_probs: vec![0.0; setup.num_envs],
-            values: vec![0.0; setup.num_envs],
-        }
+            log_probs: vec![0.0; lanes],
+            values: vec![0.0; lanes],
+            settings,
+        })
     }
 
-    /// Values the place where the last step led to, in every environment whose episode goes on there.
-    fn bootstrap(&mut self, state: &VecState) {
+    /// Numbers of the memories of all environments.
+    fn memories(&self) -> usize {
+        self.memory.state.len()
+    }
+
+    /// Values what the newest steps led to, in every environment of `envs` whose episode goes on there. A row that was begun
+    /// since then has done it already.
+    fn value_ends(&mut self, envs: Range<usize>) -> Result<(), LearnError> {
+        if self.rollout.filled == 0 || self.begun > self.rollout.filled {
+            return Ok(());
+        }
         let (last, lanes) = (self.rollout.filled - 1, self.rollout.lanes);
-        self.learner.values(state.obs.as_ref(), lanes, &mut self.values);
-        for lane in 0..lanes {
+        let (memory, values) = (&self.memory.state, &mut self.values);
+        self.acting.with_scaled(self.latest.as_ref(), |learner, obs| {
+            learner.values(ActInput::of(obs), memory, values)
+        })?;
+        for lane in envs {
             let at = last * lanes + lane;
             if !self.rollout.terminated[at] && !self.rollout.truncated[at] {
                 self.rollout.set_next_value(last, lane, self.values[lane]);
             }
         }
-    }
-}
-
-impl<L: RolloutLearner> Agent for OnPolicy<L> {
-    fn act(&mut self, state: &VecState, _progress: Progress, actions: &mut [f32]) {
-        let rows = self.rollout.lanes;
-        self.learner.act(
-            state.obs.as_ref(),
-            &state.masks,
-            rows,
-            &mut self.act_rng,
-            actions,
-            &mut self.log_probs,
-            &mut self.values,
-        );
-        self.rollout.begin_row(
-            self.rollout.filled,
-            state.obs.as_ref(),
-            &state.masks,
-            actions,
-            &self.log_probs,
-            &self.values,
-        );
-    }
-
-    fn observe(&mut self, envs: Range<usize>, _actions: &[f32], state: &VecState) {
-        let row = self.rollout.filled;
-        for env in envs {
-            let (terminated, truncated) = (state.terminated[env], state.truncated[env]);
-            self.rollout.set_outcome(row, env, state.reward[env], terminated, truncated);
-            if truncated {
-                let mut value = [0.0];
-                self.learner.values(state.final_obs.rows(env, env + 1, self.obs_width), 1, &mut value);
-                self.rollout.set_next_value(row, env, value[0]);
-            }
-        }
-    }
-
-    fn learn(&mut self, state: &VecState, progress: Progress) -> Result<(), Diverged> {
-        // At the run's end a shorter rollout is learned from as well. A row that the end cut short is not: there is no
-        // telling what its other environments would have done.
-        if self.rollout.filled == 0 || !(self.rollout.is_full() || progress.is_over()) {
-            return Ok(());
-        }
-        self.bootstrap(state);
-        self.rollout.compute_gae(self.gamma, self.gae_lambda);
-        self.learner.update(RolloutUpdate {
-            rollout: &self.rollout,
-            progress,
-            rng: &mut self.learn_rng,
-            metrics: &mut self.metrics,
-            updates: &mut self.updates,
-        })?;
-        self.rollout.clear();
         Ok(())
     }
 
-    fn predict(
-        &mut self,
-        obs: ObsRef<'_>,
-        masks: &[bool],
-        rows: usize,
-        deterministic: bool,
-        _memory: &mut PolicyMemory,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) {
-        self.learner.predict(obs, masks, rows, deterministic, rng, actions);
+    fn value_of_end(&mut self, env: usize, obs: ObsRef<'_>) -> Result<f32, LearnError> {
+        let mut value = [0.0];
+        // With the memory that led there: the episode would have gone on with it.
+        let memory = self.memory.row(env);
+        self.acting.with_scaled(obs, |learner, obs| learner.values(ActInput::of(obs), memory, &mut value))?;
+        Ok(value[0])
     }
 
-    fn values(&mut self, obs: ObsRef<'_>, _masks: &[bool], rows: usize, values: &mut [f32]) {
-        self.learner.values(obs, rows, values);
+    /// Makes room for the next rollout. A row that the run's end cut short goes on as its first.
+    fn begin_rollout(&mut self) {
+        self.learning = false;
+        let half_way = self.begun > self.rollout.filled;
+        if half_way {
+            let (row, lanes) = (self.rollout.filled, self.rollout.lanes);
+            self.starts.copy_within(row * lanes..(row + 1) * lanes, 0);
+            self.states[..self.before.len()].copy_from_slice(&self.before);
+        }
+        self.rollout.start_over();
+        self.begun = usize::from(half_way);
+    }
+}
+
+impl Agent for OnPolicy {
+    fn need(&mut self, clock: Clock) -> Need {
+        // At the run's end a shorter rollout is learned from as well. A row that the end cut short is not: there is no
+        // telling what its other environments would have done.
+        let complete = self.rollout.filled > 0 && (self.rollout.is_full() || clock.is_over());
+        match (self.learning || complete, clock.is_over()) {
+            (true, _) => Need::Update,
+            (false, true) => Need::Done,
+            (false, false) => Need::Steps,
+        }
     }
 
-    fn updates(&self) -> u64 {
-        self.updates
+    fn restarted(&mut self, envs: Range<usize>, state: &VecState) -> Result<(), LearnError> {
+        self.value_ends(envs.clone())?;
+        for env in envs.clone() {
+            self.rollout.cut_off(env);
+            self.memory.starts[env] = true;
+        }
+        // What a round had begun before its environments were lost is done again.
+        self.begun = self.rollout.drop_open_row();
+        if let Some(rewards) = &mut self.rewards {
+            rewards.restarted(envs.clone());
+        }
+        self.acting.count(state.obs.range(envs.clone()));
+        self.latest.range_mut(envs.clone()).copy_from(state.obs.range(envs));
+        Ok(())
     }
 
-    fn metrics(&mut self) -> &mut Metrics {
-        &mut self.metrics
+    fn act(&mut self, state: &VecState, _clock: Clock, actions: &mut [f32]) -> Result<(), LearnError> {
+        let (lanes, row, length) = (self.rollout.lanes, self.rollout.filled, self.settings.sequence_length);
+        self.memory.empty_at_starts();
+        self.before.copy_from_slice(&self.memory.state);
+        if row.is_multiple_of(length) {
+            let size = self.memories();
+            self.states[row / length * size..(row / length + 1) * size].copy_from_slice(&self.before);
+        }
+        self.starts[row * lanes..(row + 1) * lanes].copy_from_slice(&self.memory.starts);
+        let (memory, rng, rollout) = (&mut self.memory, &mut self.act_rng, &mut self.rollout);
+        let (log_probs, values) = (&mut self.log_probs, &mut self.values);
+        self.acting.with_scaled(state.obs.as_ref(), |learner, obs| -> Result<(), LearnError> {
+            let acted = ActedRow { actions, log_probs, values };
+            learner.play(ActInput { obs, masks: &state.masks }, memory, rng, acted)?;
+            rollout.begin_row(row, obs, &state.masks, actions, log_probs, values);
+            Ok(())
+        })?;
+        self.memory.starts.fill(false);
+        self.begun = row + 1;
+        Ok(())
     }
 
-    fn exchange(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        self.learner.exchange(io)?;
+    fn observe(&mut self, envs: Range<usize>, _actions: &[f32], state: &VecState) -> Result<(), LearnError> {
+        self.acting.count(state.obs.range(envs.clone()));
+        if let Some(rewards) = &mut self.rewards {
+            rewards.count(envs.clone(), state);
+        }
+        self.latest.range_mut(envs.clone()).copy_from(state.obs.range(envs.clone()));
+        let row = self.rollout.filled;
+        for env in envs {
+            if !state.stepped[env] {
+                self.rollout.leave_out(row, env);
+                self.memory.starts[env] = true;
+                continue;
+            }
+            let (terminated, truncated) = (state.terminated[env], state.truncated[env]);
+            let reward = self.rewards.as_ref().map_or(state.reward[env], |stats| stats.scaled(state.reward[env]));
+            self.rollout.set_outcome(row, env, reward, terminated, truncated);
+            if truncated {
+                let value = self.value_of_end(env, state.final_obs.row(env))?;
+                self.rollout.set_next_value(row, env, value);
+            }
+            self.memory.starts[env] = terminated || truncated;
+        }
+        Ok(())
+    }
+
+    fn update(&mut self, clock: Clock, metrics: &mut Metrics) -> Result<u64, LearnError> {
+        if !self.learning {
+            self.value_ends(0..self.rollout.lanes)?;
+            self.rollout.compute_gae(self.settings.gamma, self.settings.gae_lambda);
+            self.learning = true;
+        }
+        let played = Played {
+            rollout: &self.rollout,
+            starts: &self.starts,
+            states: &self.states,
+            length: self.settings.sequence_length,
+        };
+        let mut context = UpdateContext { clock, closes_burst: false, rng: &mut self.learn_rng, metrics };
+        if self.acting.learner.update(played, &mut context)? {
+            self.begin_rollout();
+        }
+        Ok(1)
+    }
+
+    fn policy(&mut self) -> &mut dyn Policy {
+        &mut self.acting
+    }
+
+    fn values(&mut self, input: ActInput<'_>, values: &mut [f32]) -> bool {
+        let empty = vec![0.0; input.rows() * self.memory.width()];
+        self.acting
+            .with_scaled(input.obs, |learner, obs| learner.values(ActInput { obs, ..input }, &empty, values))
+            .is_ok()
+    }
+
+    fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        self.acting.visit_state(io)?;
+        self.acting.learner.visit_state(io)?;
         io.rng("rng.act", &mut self.act_rng)?;
         io.rng("rng.learn", &mut self.learn_rng)?;
-        io.value("updates", &mut self.updates)?;
-        io.metrics(&mut self.metrics, self.learner.metric_names())
+        self.memory.visit_state(io)?;
+        if let Some(rewards) = &mut self.rewards {
+            rewards.visit_state(io)?;
+        }
+        io.value("learning", &mut self.learning)?;
+        io.streamed("rollout", &mut RolloutOf(self))?;
+        if io.loading() && self.learning {
+            // Advantages follow from the rest.
+            self.rollout.compute_gae(self.settings.gamma, self.settings.gae_lambda);
+        }
+        Ok(())
+    }
+}
+
+/// The rollout with what goes with it: what its last step led to, where its sequences begin and with what memory.
+struct RolloutOf<'a>(&'a mut OnPolicy);
+
+impl RolloutOf<'_> {
+    /// Entries of `states` that the rows begun so far have filled.
+    fn states_in_use(&self) -> usize {
+        self.0.begun.div_ceil(self.0.settings.sequence_length) * self.0.memories()
+    }
+}
+
+impl Streamed for RolloutOf<'_> {
+    fn write(&mut self, to: &mut dyn Write) -> io::Result<()> {
+        self.0.rollout.write(to)?;
+        to.write_all(&(self.0.begun as u64).to_le_bytes())?;
+        let starts = &self.0.starts[..self.0.begun * self.0.rollout.lanes];
+        to.write_all(&starts.iter().map(|&start| u8::from(start)).collect::<Vec<u8>>())?;
+        write_floats(to, &self.0.states[..self.states_in_use()])?;
+        write_floats(to, &self.0.before)?;
+        write_floats(to, &self.0.latest.floats)?;
+        to.write_all(&self.0.latest.bytes)
     }
 
-    fn write_store(&self, to: &mut dyn io::Write) -> io::Result<()> {
-        self.rollout.write(to)
+    fn read(&mut self, from: &mut dyn Read) -> io::Result<()> {
+        self.0.rollout.read(from)?;
+        let mut count = [0; 8];
+        from.read_exact(&mut count)?;
+        let (filled, steps) = (self.0.rollout.filled, self.0.rollout.steps);
+        let begun = usize::try_from(u64::from_le_bytes(count)).ok();
+        let begun = begun.filter(|&begun| (filled..=(filled + 1).min(steps)).contains(&begun));
+        self.0.begun = begun.ok_or_else(|| {
+            io::Error::new(io::ErrorKind::InvalidData, "the saved rollout is damaged: its rows were not begun in order")
+        })?;
+        let mut starts = vec![0; self.0.begun * self.0.rollout.lanes];
+        from.read_exact(&mut starts)?;
+        self.0.starts.iter_mut().zip(starts).for_each(|(start, byte)| *start = byte != 0);
+        let in_use = self.states_in_use();
+        read_floats(from, &mut self.0.states[..in_use])?;
+        read_floats(from, &mut self.0.before)?;
+        read_floats(from, &mut self.0.latest.floats)?;
+        from.read_exact(&mut self.0.latest.bytes)
     }
+}
 
-    fn read_store(&mut self, from: &mut dyn io::Read) -> io::Result<()> {
-        self.rollout.read(from)
+fn write_floats(to: &mut dyn Write, values: &[f32]) -> io::Result<()> {
+    to.write_all(&values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>())
+}
+
+fn read_floats(from: &mut dyn Read, values: &mut [f32]) -> io::Result<()> {
+    let mut bytes = vec![0; 4 * values.len()];
+    from.read_exact(&mut bytes)?;
+    for (value, bytes) in values.iter_mut().zip(bytes.as_chunks::<4>().0) {
+        *value = f32::from_le_bytes(*bytes);
     }
+    Ok(())
 }

@@ -1,7 +1,8 @@
 //! When and from what an off-policy learner is updated.
 
+use super::Pace;
 use crate::parts::checks::BuildError;
-use axiomrl_core::{Hindsight, PrioritySpec, Schedule};
+use axiomrl_core::{PrioritySpec, Relabel, Schedule, Window};
 
 /// When and from what an off-policy learner is updated.
 #[derive(Clone, Debug)]
@@ -20,10 +21,22 @@ pub struct ReplaySettings {
     /// Exponent of the importance weights over the run.
     pub priority_beta: Schedule,
     /// Gives transitions goals that were reached.
-    pub hindsight: Option<Hindsight>,
+    pub relabel: Option<Relabel>,
+    /// The part of a batch that comes from recorded transitions, where there are any.
+    pub prior_share: f32,
+    /// Updates on recorded transitions alone, before the first step.
+    pub pretraining: u64,
 }
 
 impl ReplaySettings {
+    pub fn window(&self) -> Window {
+        Window { n_step: self.n_step, gamma: self.gamma }
+    }
+
+    pub fn pace(&self) -> Pace {
+        Pace::new(self.learning_starts, self.train_frequency, self.gradient_steps, self.pretraining)
+    }
+
     /// The settings themselves, unless they contradict each other.
     pub fn checked(self) -> Result<Self, BuildError> {
         let (n, capacity) = (self.n_step, self.capacity);
@@ -49,7 +62,9 @@ macro_rules! replay_settings {
             gamma: $config.gamma,
             priority: None,
             priority_beta: axiomrl_core::Schedule::Constant(1.0),
-            hindsight: None,
+            relabel: None,
+            prior_share: 0.0,
+            pretraining: 0,
         }
         .checked()
     };

@@ -1,71 +1,48 @@
 //! Learning from a store of past sequences, with a policy that remembers.
 
-use super::ReplaySettings;
-use super::hidden::Hidden;
-use crate::agent::{Agent, Diverged, PolicyMemory, Progress, Setup};
+use super::{Pace, ReplaySettings};
+use crate::agent::{Agent, Clock, LearnError, Need, Setup, UpdateContext};
 use crate::parts::actions::random_actions;
+use crate::parts::checks::BuildError;
+use crate::parts::statistics::RewardStats;
+use crate::policy::{ActInput, Acting, Actor, Memory, Mode, Policy};
 use crate::state::{StateError, StateIo};
-use axiomrl_core::{Metrics, SequenceBatch, SequenceOutcome, SequenceSpec, SequenceStore};
-use axiomrl_envs::{ObsRef, Rng, Space, VecState};
-use std::io;
+use axiomrl_core::{Metrics, Schedule, SequenceBatch, SequenceOutcome, SequenceSpec, SequenceStore};
+use axiomrl_envs::{ObsBuf, Rng, VecState};
 use std::ops::Range;
 
-/// What an update may use besides its batch.
-pub struct SequenceUpdate<'a> {
-    pub batch: &'a SequenceBatch,
-    pub progress: Progress,
-    /// Number of this update, from 1.
-    pub number: u64,
-    pub metrics: &'a mut Metrics,
-    /// Filled with one absolute error per sequence.
-    pub errors: &'a mut Vec<f32>,
-}
-
-/// The part that is particular to an algorithm. `state` holds a row of memory per environment; it moves on with every
-/// observation, and is emptied first where `starts` says so.
-pub trait SequenceLearner: Send {
-    /// Numbers of a row of memory.
-    fn state_width(&self) -> usize;
-
+/// The part that is particular to an algorithm.
+pub trait SequenceLearner: Actor {
     /// Exploring actions. Warm-up with random actions is the regime's business.
     fn explore(
         &mut self,
-        obs: ObsRef<'_>,
-        masks: &[bool],
-        rows: usize,
-        starts: &[bool],
-        state: &mut [f32],
-        progress: Progress,
+        input: ActInput<'_>,
+        memory: &mut Memory,
+        clock: Clock,
         rng: &mut Rng,
         actions: &mut [f32],
-    );
+    ) -> Result<(), LearnError>;
 
-    /// The best actions.
-    fn predict(
+    /// One update. `errors` is filled with one absolute error per sequence.
+    fn update(
         &mut self,
-        obs: ObsRef<'_>,
-        masks: &[bool],
-        rows: usize,
-        starts: &[bool],
-        state: &mut [f32],
-        actions: &mut [f32],
-    );
+        batch: &SequenceBatch,
+        context: &mut UpdateContext<'_>,
+        errors: &mut Vec<f32>,
+    ) -> Result<(), LearnError>;
 
-    /// Values with an empty memory.
-    fn values(&mut self, obs: ObsRef<'_>, masks: &[bool], rows: usize, values: &mut [f32]);
-
-    fn update(&mut self, update: SequenceUpdate<'_>) -> Result<(), Diverged>;
-
-    /// Environment steps `before + 1 ..= after` have been taken: the place for what is counted in steps.
+    /// Environment steps `before + 1 ..= after` have been taken and learned from: the place for what is counted in steps.
     fn stepped(&mut self, before: u64, after: u64);
 
-    /// Names under which the learner reports, so that averages survive a resume.
-    fn metric_names(&self) -> &'static [&'static str];
+    /// Values with an empty memory.
+    fn values(&mut self, input: ActInput<'_>, values: &mut [f32]);
 
-    fn exchange(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError>;
+    /// Saves or loads what acting does not need.
+    fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError>;
 }
 
 /// When and from what a learner of sequences is updated.
+#[derive(Clone, Debug)]
 pub struct SequenceSettings {
     /// `batch_size` counts sequences, `capacity` transitions.
     pub replay: ReplaySettings,
@@ -75,171 +52,191 @@ pub struct SequenceSettings {
     pub stored_state: bool,
 }
 
-pub struct Sequence<L> {
-    learner: L,
-    settings: ReplaySettings,
-    action_space: Space,
+/// A store of sequences round a learner.
+pub struct Sequence {
+    acting: Acting<dyn SequenceLearner>,
     store: SequenceStore,
+    pace: Pace,
+    batch_size: usize,
+    priority_beta: Schedule,
+    rewards: Option<RewardStats>,
     batch: SequenceBatch,
     errors: Vec<f32>,
-    metrics: Metrics,
-    hidden: Hidden,
+    memory: Memory,
+    /// What the newest step of each environment led to, with the choices allowed there.
+    latest: ObsBuf,
+    latest_masks: Vec<bool>,
     act_rng: Rng,
     store_rng: Rng,
-    /// Environment steps whose updates are done.
-    trained_until: u64,
-    updates: u64,
+    learn_rng: Rng,
+    mask_width: usize,
 }
 
-impl<L: SequenceLearner> Sequence<L> {
-    pub fn new(learner: L, settings: SequenceSettings, setup: &Setup) -> Self {
+impl Sequence {
+    pub fn new(
+        learner: Box<dyn SequenceLearner>,
+        settings: SequenceSettings,
+        setup: &Setup,
+    ) -> Result<Self, BuildError> {
         let replay = settings.replay;
+        let (widths, width) = (setup.spaces.obs().widths, learner.memory_width());
         let store = SequenceStore::new(SequenceSpec {
             capacity: replay.capacity,
             lanes: setup.num_envs,
             length: settings.length,
             overlap: settings.overlap,
-            obs_width: setup.obs_width(),
-            obs_dtype: setup.observation_space.dtype(),
+            widths,
             action_width: setup.action_width(),
             mask_width: setup.mask_width(),
-            state_width: if settings.stored_state { learner.state_width() } else { 0 },
+            state_width: if settings.stored_state { width } else { 0 },
             n_step: replay.n_step,
             gamma: replay.gamma,
             prioritized: replay.priority,
         });
-        Self {
-            hidden: Hidden::new(setup.num_envs, learner.state_width()),
-            learner,
-            settings: replay,
-            action_space: setup.action_space.clone(),
+        Ok(Self {
+            acting: Acting::new(learner, setup.spaces.clone(), setup.normalize_observation)?,
             store,
+            pace: replay.pace(),
+            batch_size: replay.batch_size,
+            rewards: setup.normalize_reward.then(|| RewardStats::new(setup.num_envs, replay.gamma)),
+            priority_beta: replay.priority_beta,
             batch: SequenceBatch::default(),
             errors: Vec::new(),
-            metrics: Metrics::default(),
+            memory: Memory::new(setup.num_envs, width),
+            latest: ObsBuf::zeros(widths, setup.num_envs),
+            latest_masks: vec![true; setup.num_envs * setup.mask_width()],
             act_rng: setup.rng("act"),
             store_rng: setup.rng("store"),
-            trained_until: 0,
-            updates: 0,
-        }
+            learn_rng: setup.rng("learn"),
+            mask_width: setup.mask_width(),
+        })
     }
 
-    /// Updates that the steps up to `steps` call for.
-    fn due(&self, steps: u64) -> u64 {
-        let every = self.settings.train_frequency;
-        let from = self.trained_until.max(self.settings.learning_starts);
-        let bursts = (steps / every).saturating_sub(from / every);
-        bursts * self.settings.gradient_steps.unwrap_or(every)
+    fn mask_row<'a>(&self, masks: &'a [bool], env: usize) -> &'a [bool] {
+        &masks[env * self.mask_width..(env + 1) * self.mask_width]
     }
 
-    fn update(&mut self, beta: f32, progress: Progress) -> Result<(), Diverged> {
-        self.store.sample(self.settings.batch_size, beta, &mut self.store_rng, &mut self.batch);
-        self.updates += 1;
-        self.errors.clear();
-        self.learner.update(SequenceUpdate {
-            batch: &self.batch,
-            progress,
-            number: self.updates,
-            metrics: &mut self.metrics,
-            errors: &mut self.errors,
-        })?;
-        self.store.update_priorities(&self.batch.index, &self.errors);
-        Ok(())
+    /// Remembers what environments show now.
+    fn look(&mut self, envs: Range<usize>, state: &VecState) {
+        self.acting.count(state.obs.range(envs.clone()));
+        self.latest.range_mut(envs.clone()).copy_from(state.obs.range(envs.clone()));
+        let masks = envs.start * self.mask_width..envs.end * self.mask_width;
+        self.latest_masks[masks.clone()].copy_from_slice(&state.masks[masks]);
     }
 }
 
-impl<L: SequenceLearner> Agent for Sequence<L> {
-    fn act(&mut self, state: &VecState, progress: Progress, actions: &mut [f32]) {
-        let spec = self.store.spec();
-        let (rows, obs_width, mask_width) = (spec.lanes, spec.obs_width, spec.mask_width);
-        let stored = spec.state_width;
-        self.hidden.empty_at_starts();
-        for env in 0..rows {
-            let obs = state.obs.rows(env, env + 1, obs_width);
-            let mask = &state.masks[env * mask_width..(env + 1) * mask_width];
-            self.store.open(env, obs, mask, &self.hidden.row(env)[..stored]);
-        }
-        // The memory moves on whoever chooses the actions: what was seen was seen.
-        let (obs, Hidden { state: memory, starts, .. }) = (state.obs.as_ref(), &mut self.hidden);
-        if progress.steps < self.settings.learning_starts {
-            self.learner.predict(obs, &state.masks, rows, starts, memory, actions);
-            random_actions(&self.action_space, &state.masks, &mut self.act_rng, actions);
-        } else {
-            let rng = &mut self.act_rng;
-            self.learner.explore(obs, &state.masks, rows, starts, memory, progress, rng, actions);
-        }
-        self.hidden.starts.fill(false);
+impl Agent for Sequence {
+    fn need(&mut self, clock: Clock) -> Need {
+        let learner = &mut self.acting.learner;
+        self.pace.need(clock, self.store.ready() > 0, |before, after| learner.stepped(before, after))
     }
 
-    fn observe(&mut self, envs: Range<usize>, actions: &[f32], state: &VecState) {
-        let spec = self.store.spec();
-        let (obs_width, mask_width, action_width) = (spec.obs_width, spec.mask_width, spec.action_width);
-        for env in envs {
+    fn restarted(&mut self, envs: Range<usize>, state: &VecState) -> Result<(), LearnError> {
+        for env in envs.clone() {
+            let mask = &self.latest_masks[env * self.mask_width..(env + 1) * self.mask_width];
+            self.store.cut_off(env, self.latest.row(env), mask);
+            self.memory.starts[env] = true;
+        }
+        if let Some(rewards) = &mut self.rewards {
+            rewards.restarted(envs.clone());
+        }
+        self.look(envs, state);
+        Ok(())
+    }
+
+    fn act(&mut self, state: &VecState, clock: Clock, actions: &mut [f32]) -> Result<(), LearnError> {
+        let stored = self.store.spec().state_width;
+        self.memory.empty_at_starts();
+        for env in 0..self.store.spec().lanes {
+            let mask = &state.masks[env * self.mask_width..(env + 1) * self.mask_width];
+            self.store.open(env, state.obs.row(env), mask, &self.memory.row(env)[..stored]);
+        }
+        // The memory moves on whoever chooses the actions: what was seen was seen.
+        let warming_up = self.pace.is_warming_up(clock);
+        let (memory, rng) = (&mut self.memory, &mut self.act_rng);
+        self.acting.with_scaled(state.obs.as_ref(), |learner, obs| {
+            let input = ActInput { obs, masks: &state.masks };
+            match warming_up {
+                true => learner.act(input, memory, Mode::Best, rng, actions),
+                false => learner.explore(input, memory, clock, rng, actions),
+            }
+        })?;
+        if warming_up {
+            random_actions(&self.acting.spaces().action, &state.masks, &mut self.act_rng, actions);
+        }
+        self.memory.starts.fill(false);
+        Ok(())
+    }
+
+    fn observe(&mut self, envs: Range<usize>, actions: &[f32], state: &VecState) -> Result<(), LearnError> {
+        if let Some(rewards) = &mut self.rewards {
+            rewards.count(envs.clone(), state);
+        }
+        let action_width = self.store.spec().action_width;
+        for env in envs.clone() {
+            if !state.stepped[env] {
+                self.store.cut_off(env, state.obs.row(env), self.mask_row(&state.masks, env));
+                self.memory.starts[env] = true;
+                continue;
+            }
             let outcome = SequenceOutcome {
                 reward: state.reward[env],
                 terminated: state.terminated[env],
                 truncated: state.truncated[env],
-                final_obs: state.final_obs.rows(env, env + 1, obs_width),
-                final_mask: &state.final_masks[env * mask_width..(env + 1) * mask_width],
+                final_obs: state.final_obs.row(env),
+                final_mask: self.mask_row(&state.final_masks, env),
             };
             self.store.close(env, &actions[env * action_width..(env + 1) * action_width], &outcome);
-            self.hidden.starts[env] = outcome.terminated || outcome.truncated;
+            self.memory.starts[env] = outcome.terminated || outcome.truncated;
         }
-    }
-
-    fn learn(&mut self, _state: &VecState, progress: Progress) -> Result<(), Diverged> {
-        if self.store.ready() > 0 {
-            let beta = self.settings.priority_beta.at(progress.fraction()) as f32;
-            for _ in 0..self.due(progress.steps) {
-                self.update(beta, progress)?;
-            }
-        }
-        self.learner.stepped(self.trained_until, progress.steps);
-        self.trained_until = progress.steps;
+        self.look(envs, state);
         Ok(())
     }
 
-    fn predict(
-        &mut self,
-        obs: ObsRef<'_>,
-        masks: &[bool],
-        rows: usize,
-        _deterministic: bool,
-        memory: &mut PolicyMemory,
-        _rng: &mut Rng,
-        actions: &mut [f32],
-    ) {
-        super::hidden::prepare(memory, rows, self.learner.state_width());
-        self.learner.predict(obs, masks, rows, &memory.starts, &mut memory.hidden, actions);
+    fn update(&mut self, clock: Clock, metrics: &mut Metrics) -> Result<u64, LearnError> {
+        let beta = self.priority_beta.at(clock.fraction()) as f32;
+        self.store.sample(self.batch_size, beta, &mut self.store_rng, &mut self.batch);
+        // The store keeps what it was given; from here on it is as networks take it.
+        if let Some(stats) = &self.acting.stats {
+            let width = self.batch.obs.widths().floats;
+            stats.scale(&mut self.batch.obs.floats, width);
+        }
+        if let Some(rewards) = &self.rewards {
+            let scale = rewards.scale();
+            self.batch.reward.iter_mut().for_each(|reward| *reward *= scale.scale);
+        }
+        self.errors.clear();
+        let closes_burst = self.pace.closes_burst();
+        let mut context = UpdateContext { clock, closes_burst, rng: &mut self.learn_rng, metrics };
+        self.acting.learner.update(&self.batch, &mut context, &mut self.errors)?;
+        self.store.update_priorities(&self.batch.index, &self.errors);
+        self.pace.updated(clock);
+        Ok(1)
     }
 
-    fn values(&mut self, obs: ObsRef<'_>, masks: &[bool], rows: usize, values: &mut [f32]) {
-        self.learner.values(obs, masks, rows, values);
+    fn policy(&mut self) -> &mut dyn Policy {
+        &mut self.acting
     }
 
-    fn updates(&self) -> u64 {
-        self.updates
+    fn values(&mut self, input: ActInput<'_>, values: &mut [f32]) -> bool {
+        self.acting.with_scaled(input.obs, |learner, obs| learner.values(ActInput { obs, ..input }, values));
+        true
     }
 
-    fn metrics(&mut self) -> &mut Metrics {
-        &mut self.metrics
-    }
-
-    fn exchange(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        self.learner.exchange(io)?;
+    fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        self.acting.visit_state(io)?;
+        self.acting.learner.visit_state(io)?;
         io.rng("rng.act", &mut self.act_rng)?;
         io.rng("rng.store", &mut self.store_rng)?;
-        io.value("trained_until", &mut self.trained_until)?;
-        io.value("updates", &mut self.updates)?;
-        self.hidden.exchange(io)?;
-        io.metrics(&mut self.metrics, self.learner.metric_names())
-    }
-
-    fn write_store(&self, to: &mut dyn io::Write) -> io::Result<()> {
-        self.store.write(to)
-    }
-
-    fn read_store(&mut self, from: &mut dyn io::Read) -> io::Result<()> {
-        self.store.read(from)
+        io.rng("rng.learn", &mut self.learn_rng)?;
+        self.pace.visit_state(io)?;
+        self.memory.visit_state(io)?;
+        io.floats("latest", &mut self.latest.floats)?;
+        io.value("latest.bytes", &mut self.latest.bytes)?;
+        io.flags("latest.masks", &mut self.latest_masks)?;
+        if let Some(rewards) = &mut self.rewards {
+            rewards.visit_state(io)?;
+        }
+        io.streamed("sequences", &mut self.store)
     }
 }

@@ -2,9 +2,11 @@
 
 use crate::failure::Failure;
 use crate::options::Running;
+use crate::output::grouped;
 use crate::{pool, report, signals};
 use axiomrl_run::train::{TrainOptions, Trainer};
 use clap::Args;
+use std::io::Write;
 use std::path::PathBuf;
 
 /// Goes on with a run that was stopped, or makes a finished one longer
@@ -31,11 +33,21 @@ impl Resume {
             let mut trainer = Trainer::resume(&self.path, self.total_timesteps, options)?;
             let config = trainer.config().clone();
             let outcome = match trainer.already_finished()? {
-                Some(outcome) => outcome,
+                Some(outcome) => {
+                    if !self.running.quiet {
+                        // Nobody may be listening.
+                        let _ = writeln!(std::io::stderr(), "{}", nothing_left(outcome.steps));
+                    }
+                    outcome
+                }
                 None => trainer.run()?,
             };
             Ok((config, outcome))
         })?;
         report::finished(&config, &outcome, self.running.json)
     }
+}
+
+fn nothing_left(steps: u64) -> String {
+    format!("nothing is left to do: all {} steps are done; --total-timesteps makes the run longer", grouped(steps))
 }

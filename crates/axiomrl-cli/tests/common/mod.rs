@@ -53,6 +53,15 @@ impl Workshop {
         command
     }
 
+    /// As [`Workshop::run`], below a limit that the shell sets (`ulimit -v 1000000`).
+    pub fn run_limited(&self, limit: &str, args: &[&str]) -> Ended {
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("{limit}; exec \"$0\" \"$@\""), env!("CARGO_BIN_EXE_axiomrl")]).args(args);
+        command.current_dir(self.root.path());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Ended::of(command.spawn().unwrap())
+    }
+
     pub fn run(&self, args: &[&str]) -> Ended {
         Ended::of(self.start(args))
     }

@@ -3,11 +3,9 @@
 mod action_repeat;
 mod frame_stack;
 mod obs_mask;
-mod running_stats;
 mod time_limit;
 
 pub use action_repeat::ActionRepeat;
 pub use frame_stack::FrameStack;
 pub use obs_mask::ObsMask;
-pub use running_stats::RunningStats;
 pub use time_limit::TimeLimit;

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use std::cmp::Ordering;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -68,14 +69,16 @@ pub(super) fn of_file(path: &Path) -> io::Result<FileDigest> {
 
 /// Why a file found is not the file written, if it is not.
 pub(super) fn difference(expected: &FileDigest, found: &FileDigest) -> Option<String> {
-    if found.bytes < expected.bytes {
-        Some(format!("truncated: expected {} bytes, found {}", expected.bytes, found.bytes))
-    } else if found.bytes > expected.bytes {
-        Some(format!("too long: expected {} bytes, found {}", expected.bytes, found.bytes))
-    } else if found.sha256 != expected.sha256 {
-        Some("sha256 differs".to_owned())
-    } else {
-        None
+    let other_bytes = || (found.sha256 != expected.sha256).then(|| "sha256 differs".to_owned());
+    size_difference(expected.bytes, found.bytes).or_else(other_bytes)
+}
+
+/// The same by its size alone, for which it need not be read.
+pub(super) fn size_difference(expected: u64, found: u64) -> Option<String> {
+    match found.cmp(&expected) {
+        Ordering::Less => Some(format!("truncated: expected {expected} bytes, found {found}")),
+        Ordering::Greater => Some(format!("too long: expected {expected} bytes, found {found}")),
+        Ordering::Equal => None,
     }
 }
 

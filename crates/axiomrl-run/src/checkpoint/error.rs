@@ -34,14 +34,22 @@ pub enum CheckpointError {
     #[error("tensor `{name}` cannot be saved: {reason}; this is a bug in the algorithm, please report it")]
     BadTensor { name: String, reason: String },
 
+    /// The file system refused to give a file back. Nothing was being written.
+    #[error("cannot read {}: {source}; check the permissions, or use another checkpoint of the run", .path.display())]
+    Read { path: PathBuf, source: io::Error },
+
     /// The file system refused: no space, no permission, no such disk.
-    #[error("cannot access {}: {source}; the previous checkpoint, if there was one, is untouched", .path.display())]
+    #[error("cannot write {}: {source}; the previous checkpoint, if there was one, is untouched", .path.display())]
     Io { path: PathBuf, source: io::Error },
 }
 
 impl CheckpointError {
     pub(super) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
         move |source| Self::Io { path: path.to_path_buf(), source }
+    }
+
+    pub(super) fn reading(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
+        move |source| Self::Read { path: path.to_path_buf(), source }
     }
 
     pub(super) fn damaged(dir: &Path, file: &str, reason: impl Into<String>) -> Self {

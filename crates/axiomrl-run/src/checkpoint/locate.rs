@@ -16,7 +16,8 @@ pub fn find(path: &Path) -> Result<PathBuf, CheckpointError> {
         return Ok(dir);
     }
     let checkpoints = dir.join("checkpoints");
-    if checkpoints.is_dir() {
+    // The first save makes the folder; the configuration is there before it.
+    if checkpoints.is_dir() || dir.join("config.yaml").is_file() {
         return swap::recover(&checkpoints.join("last")).ok_or_else(|| without_last(&dir, &checkpoints));
     }
     let found = match list(&dir).as_slice() {
@@ -55,7 +56,7 @@ pub(super) fn nothing_at(path: &Path) -> CheckpointError {
 
 fn without_last(run: &Path, checkpoints: &Path) -> CheckpointError {
     let found = match list(checkpoints).as_slice() {
-        [] => "this run was stopped before its first checkpoint: train it anew".to_owned(),
+        [] => "this run was stopped before its first checkpoint: `axiomrl resume` begins it again".to_owned(),
         others => format!("this run has no last checkpoint, name one of those it has: {}", names(others)),
     };
     CheckpointError::NotFound { path: run.to_path_buf(), found }

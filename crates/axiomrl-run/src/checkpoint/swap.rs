@@ -8,14 +8,14 @@
 //! | while removing the previous  | new      | partial    |              | `last`   |
 
 use super::CheckpointError;
-use crate::files::{parent_of, sync_dir};
+use crate::files::{self, parent_of, sync_dir};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Where the new checkpoint is written before it takes its place.
 pub(super) fn temporary(dir: &Path) -> PathBuf {
-    with_suffix(dir, &format!(".tmp-{}", std::process::id()))
+    with_suffix(dir, &format!("{}{}", files::TEMPORARY, std::process::id()))
 }
 
 /// Where the previous checkpoint waits while the new one takes its place.
@@ -52,7 +52,7 @@ pub(super) fn put_in_place(temporary: &Path, dir: &Path) -> Result<(), Checkpoin
 pub(super) fn remove_leftovers(dir: &Path) -> Result<(), CheckpointError> {
     let parent = parent_of(dir);
     let Some(mut prefix) = dir.file_name().map(|name| name.to_string_lossy().into_owned()) else { return Ok(()) };
-    prefix.push_str(".tmp-");
+    prefix.push_str(files::TEMPORARY);
     for entry in fs::read_dir(parent).map_err(CheckpointError::io(parent))?.flatten() {
         if entry.file_name().to_string_lossy().starts_with(&prefix) {
             remove_folder(&entry.path())?;
@@ -61,9 +61,28 @@ pub(super) fn remove_leftovers(dir: &Path) -> Result<(), CheckpointError> {
     Ok(())
 }
 
+/// Clears the folder of a run's checkpoints of what kills left in it: partly written ones, and previous ones whose
+/// successors are in place. Costs space, not the run, if it fails.
+pub fn sweep(checkpoints: &Path) {
+    files::sweep(checkpoints);
+    let Ok(entries) = fs::read_dir(checkpoints) else { return };
+    for old in entries.flatten().map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "old")) {
+        if old.with_extension("").join(super::MANIFEST).is_file() {
+            let _ = fs::remove_dir_all(old);
+        }
+    }
+}
+
+/// Removes a checkpoint so that a kill half way leaves nothing that could be taken for one.
+pub(crate) fn discard(dir: &Path) {
+    let unnamed = temporary(dir);
+    let doomed = if fs::rename(dir, &unnamed).is_ok() { unnamed.as_path() } else { dir };
+    let _ = fs::remove_dir_all(doomed);
+}
+
 /// Whether a name belongs to a swap under way and not to a checkpoint to choose.
 pub(super) fn is_transient(name: &str) -> bool {
-    name.ends_with(".old") || name.contains(".tmp-")
+    name.ends_with(".old") || name.contains(files::TEMPORARY)
 }
 
 fn remove_folder(path: &Path) -> Result<(), CheckpointError> {

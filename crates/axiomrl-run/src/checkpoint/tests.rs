@@ -242,3 +242,71 @@ fn find_takes_run_folders_and_explains_everything_else() {
     assert!(message(&foreign.join("weights.pth")).contains("it is a file"));
     assert!(matches!(find(&root.path().join("a/b")).unwrap_err(), CheckpointError::NotFound { .. }));
 }
+
+/// Both refused unread: a pipe would never end, a device never stop, and a huge file fill the memory.
+#[cfg(unix)]
+#[test]
+fn what_is_not_a_plain_file_of_the_right_size_is_not_read() {
+    for name in [MODEL, OPTIMIZER, STORE, MANIFEST_DIGEST] {
+        let root = tempfile::tempdir().unwrap();
+        let dir = root.path().join("last");
+        save_numbered(&dir, 1);
+        let path = dir.join(name);
+        let refused = |words: &str| {
+            let error = load(&dir).unwrap_err();
+            let text = error.to_string();
+            assert!(matches!(error, CheckpointError::Damaged { .. }), "{name}: {text}");
+            assert!(text.contains(name) && text.contains(words), "{text}");
+        };
+        let elsewhere = root.path().join("elsewhere");
+        fs::rename(&path, &elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, &path).unwrap();
+        refused("a link");
+        fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
+        refused("a link");
+        fs::remove_file(&path).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        refused("a pipe");
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        refused("a folder");
+        fs::remove_dir(&path).unwrap();
+        File::create(&path).unwrap().set_len(50_000_000_000).unwrap();
+        refused(if name == MANIFEST_DIGEST { "larger than" } else { "too long" });
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_manifest_has_a_largest_size() {
+    let root = tempfile::tempdir().unwrap();
+    let dir = root.path().join("last");
+    save_numbered(&dir, 1);
+    File::options().write(true).open(dir.join(MANIFEST)).unwrap().set_len(plain::LARGEST_MANIFEST + 1).unwrap();
+    let text = load(&dir).unwrap_err().to_string();
+    assert!(text.contains("manifest.json: it is larger than"), "{text}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_may_not_be_read_is_not_said_to_be_written() {
+    use std::os::unix::fs::PermissionsExt;
+    let root = tempfile::tempdir().unwrap();
+    let dir = root.path().join("last");
+    save_numbered(&dir, 1);
+    fs::set_permissions(dir.join(MODEL), fs::Permissions::from_mode(0o000)).unwrap();
+    // An administrator may read everything.
+    if let Err(error) = load(&dir) {
+        assert!(error.to_string().starts_with("cannot read"), "{error}");
+    }
+}
+
+#[test]
+fn a_run_folder_without_checkpoints_is_one_that_has_not_saved_yet() {
+    let root = tempfile::tempdir().unwrap();
+    fs::write(root.path().join("config.yaml"), "algo: ppo").unwrap();
+    let error = find(root.path()).unwrap_err();
+    assert!(matches!(error, CheckpointError::NotFound { .. }), "{error}");
+    assert!(error.to_string().contains("before its first checkpoint"), "{error}");
+}

@@ -1,7 +1,8 @@
 //! `monitor.csv`: one row per training episode, in the format of SB3's `Monitor`, readable by its `load_results`.
 
 use super::lines::Lines;
-use std::io;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 /// Return, length and time of each episode, and the step it ended at (an extra column, as SB3 allows).
@@ -43,6 +44,14 @@ impl Monitor {
     }
 }
 
+/// When the run began that a file is of, in seconds since 1970; `None` if it does not say.
+pub fn started(path: &Path) -> Option<f64> {
+    let mut head = String::new();
+    BufReader::new(File::open(path).ok()?).take(4096).read_line(&mut head).ok()?;
+    let head: serde_json::Value = serde_json::from_str(head.strip_prefix('#')?).ok()?;
+    head["t_start"].as_f64()
+}
+
 fn six_decimals(value: f64) -> f64 {
     let rounded = (value * 1e6).round() / 1e6;
     // Too large to have decimals, and too large to be multiplied.
@@ -67,6 +76,8 @@ mod tests {
         assert_eq!(fs::read_to_string(&path).unwrap(), expected);
         let header: serde_json::Value = serde_json::from_str(&expected.lines().next().unwrap()[1..]).unwrap();
         assert_eq!(header["env_id"], "Odd\"Env-v0");
+        assert_eq!(started(&path), Some(1_700_000_000.25));
+        assert_eq!(started(&root.path().join("none")), None);
     }
 
     #[test]

@@ -21,6 +21,9 @@ pub struct Record {
     /// What the next improvement is measured against.
     reference_reward: Option<f64>,
     pub evaluations_without_improvement: u64,
+    /// Whether what is due at this very step is still to be done: the run was stopped in the middle of it.
+    #[serde(default)]
+    pub unattended: bool,
     #[serde(skip)]
     pub last_evaluation: Option<Evaluation>,
 }
@@ -28,6 +31,11 @@ pub struct Record {
 impl Record {
     pub fn stepped(&mut self, count: u64) {
         self.steps += count;
+    }
+
+    /// Whether its numbers can be those of one run.
+    pub fn is_possible(&self) -> bool {
+        self.episodes <= self.steps && self.evaluations_without_improvement <= self.steps && self.recent.len() <= WINDOW
     }
 
     pub fn episode_ended(&mut self, episode_return: f64, length: u64) {

@@ -2,13 +2,15 @@
 
 use super::DiscreteSacConfig;
 use super::choices::Choices;
-use crate::agent::{Diverged, Progress, Setup, finite};
+use crate::agent::{Diverged, LearnError, Setup, UpdateContext, finite};
 use crate::parts::actions::argmax;
 use crate::parts::encode::Encoder;
 use crate::parts::temperature::Temperature;
-use crate::regimes::{ReplayLearner, Update};
+use crate::policy::{ActInput, Actor, Memory, Mode};
+use crate::regimes::ReplayLearner;
 use crate::state::{StateError, StateIo};
-use axiomrl_envs::{ObsRef, Rng};
+use axiomrl_core::Batch;
+use axiomrl_envs::Rng;
 use axiomrl_nn::{
     AdamConfig, Grad, Init, Mlp, MlpSpec, Optimizer, OptimizerConfig, fused_loss, global_norm, gradients, leaf,
 };
@@ -32,7 +34,7 @@ pub struct DiscreteSacLearner {
 
 impl DiscreteSacLearner {
     pub fn new(config: DiscreteSacConfig, actions: usize, setup: &Setup) -> Self {
-        let encoder = Encoder::new(&setup.observation_space);
+        let encoder = Encoder::new(setup.observation_space());
         let mut rng = setup.rng("init");
         let spec = || MlpSpec::new(encoder.width(), &config.hidden_sizes, actions, config.activation);
         let actor = Mlp::new(spec(), 1, &Init::pytorch(), &mut rng);
@@ -70,24 +72,28 @@ impl DiscreteSacLearner {
     }
 
     /// y = R + D * sum_a pi'(a) * (min_i Q'_i(s', a) - alpha * log pi'(a)).
-    fn compute_targets(&mut self, update: &Update<'_>) {
-        let batch = update.batch;
-        let next_obs = self.encoder.encode(batch.next_obs.as_ref());
+    fn compute_targets(&mut self, batch: &Batch) {
+        let next_obs = self.encoder.encode(batch.next_obs());
         self.actor.infer(&next_obs, batch.rows, &mut self.logits);
         self.critic_target.infer(&next_obs, batch.rows, &mut self.q);
         let alpha = self.temperature.value();
         let mut targets = std::mem::take(&mut self.targets);
         targets.clear();
         targets.extend((0..batch.rows).map(|row| {
-            let next = self.choices(&self.logits, &batch.next_mask, row);
+            let next = self.choices(&self.logits, batch.next_masks(), row);
             let value = next.expect(|a| self.lower(&self.q, batch.rows, row, a) - alpha * next.log[a]);
             batch.reward[row] + batch.discount[row] * value
         }));
         self.targets = targets;
     }
 
-    fn update_critics(&mut self, obs: &[f32], update: &mut Update<'_>, rate: f32) -> Result<(), Diverged> {
-        let batch = update.batch;
+    fn update_critics(
+        &mut self,
+        obs: &[f32],
+        rate: f32,
+        batch: &Batch,
+        context: &mut UpdateContext<'_>,
+    ) -> Result<(), Diverged> {
         let (rows, actions, targets) = (batch.rows, self.actions, &self.targets);
         let share = 1.0 / rows as f32;
         let (mut loss_value, mut q_mean) = (0.0, 0.0);
@@ -106,20 +112,26 @@ impl DiscreteSacLearner {
             }
             (loss_value, [gradient])
         });
-        finite("the critic loss", loss_value, update.number)?;
+        finite("the critic loss", loss_value, context.number())?;
         let [gradient] = gradients(loss, [&params]);
         drop(params);
-        let norm = checked_norm("the gradient of the critics", &gradient, update.number)?;
+        let norm = checked_norm("the gradient of the critics", &gradient, context.number())?;
         self.critic_optimizer.step(&mut self.critic.params, &gradient, rate, 1.0);
-        update.metrics.add("critic_loss", loss_value);
-        update.metrics.add("q_value_mean", q_mean);
-        update.metrics.add("target_q_mean", share * targets.iter().sum::<f32>());
-        update.metrics.add("critic_grad_norm", norm);
+        context.metrics.add("critic_loss", loss_value);
+        context.metrics.add("q_value_mean", q_mean);
+        context.metrics.add("target_q_mean", share * targets.iter().sum::<f32>());
+        context.metrics.add("critic_grad_norm", norm);
         Ok(())
     }
 
-    fn update_actor(&mut self, obs: &[f32], update: &mut Update<'_>, rate: f32) -> Result<(), Diverged> {
-        let (rows, actions) = (update.batch.rows, self.actions);
+    fn update_actor(
+        &mut self,
+        obs: &[f32],
+        rate: f32,
+        batch: &Batch,
+        context: &mut UpdateContext<'_>,
+    ) -> Result<(), Diverged> {
+        let (rows, actions) = (batch.rows, self.actions);
         let mut q = std::mem::take(&mut self.q);
         self.critic.infer(obs, rows, &mut q);
         let alpha = self.temperature.value();
@@ -130,7 +142,7 @@ impl DiscreteSacLearner {
         let loss = fused_loss([logits], |[logits]| {
             let mut gradient = vec![0.0; logits.len()];
             for (row, gradient) in gradient.chunks_exact_mut(actions).enumerate() {
-                let now = self.choices(logits, &update.batch.mask, row);
+                let now = self.choices(logits, batch.masks(), row);
                 let cost = |a: usize| alpha * now.log[a] - self.lower(&q, rows, row, a);
                 let expected = now.expect(cost);
                 // The derivative of sum_a pi(a) cost(a) by a logit, through pi and through its logarithm.
@@ -142,20 +154,35 @@ impl DiscreteSacLearner {
             }
             (loss_value, [gradient])
         });
-        finite("the actor loss", loss_value, update.number)?;
+        finite("the actor loss", loss_value, context.number())?;
         let [gradient] = gradients(loss, [&params]);
         drop(params);
         self.q = q;
-        let norm = checked_norm("the gradient of the actor", &gradient, update.number)?;
+        let norm = checked_norm("the gradient of the actor", &gradient, context.number())?;
         self.actor_optimizer.step(&mut self.actor.params, &gradient, rate, 1.0);
-        let ratio = self.config.target_entropy_ratio.at(update.progress.fraction()) as f32;
+        let ratio = self.config.target_entropy_ratio.at(context.fraction()) as f32;
         self.temperature.update(ratio * (actions as f32).ln() - entropy, rate);
-        update.metrics.add("actor_loss", loss_value);
-        update.metrics.add("entropy", entropy);
-        update.metrics.add("ent_coef", alpha);
-        update.metrics.add("actor_grad_norm", norm);
-        update.metrics.set("learning_rate", f64::from(rate));
+        context.metrics.add("actor_loss", loss_value);
+        context.metrics.add("entropy", entropy);
+        context.metrics.add("ent_coef", alpha);
+        context.metrics.add("actor_grad_norm", norm);
+        context.metrics.set("learning_rate", f64::from(rate));
         Ok(())
+    }
+
+    /// Draws from the policy, or takes the likeliest choice where there is nothing to draw with.
+    fn choose(&mut self, input: ActInput<'_>, mut rng: Option<&mut Rng>, actions: &mut [f32]) {
+        let mut logits = std::mem::take(&mut self.logits);
+        self.actor.infer(&self.encoder.encode(input.obs), input.rows(), &mut logits);
+        for (row, action) in actions.iter_mut().enumerate() {
+            let choices = self.choices(&logits, input.masks, row);
+            let likeliest = argmax(&choices.probability, self.mask(input.masks, row));
+            *action = match &mut rng {
+                Some(rng) => choices.draw(likeliest, rng),
+                None => likeliest,
+            } as f32;
+        }
+        self.logits = logits;
     }
 }
 
@@ -163,80 +190,58 @@ fn checked_norm(what: &str, gradient: &Grad, number: u64) -> Result<f32, Diverge
     finite(what, global_norm(&[gradient]), number)
 }
 
+impl Actor for DiscreteSacLearner {
+    fn act(
+        &mut self,
+        input: ActInput<'_>,
+        _memory: &mut Memory,
+        mode: Mode,
+        rng: &mut Rng,
+        actions: &mut [f32],
+    ) -> Result<(), LearnError> {
+        self.choose(input, (mode == Mode::Sample).then_some(rng), actions);
+        Ok(())
+    }
+
+    fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        io.network("actor", &mut self.actor)
+    }
+}
+
 impl ReplayLearner for DiscreteSacLearner {
-    fn explore(
+    fn update(
         &mut self,
-        obs: ObsRef<'_>,
-        masks: &[bool],
-        rows: usize,
-        _progress: Progress,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) {
-        self.predict(obs, masks, rows, false, rng, actions);
-    }
-
-    fn predict(
-        &mut self,
-        obs: ObsRef<'_>,
-        masks: &[bool],
-        rows: usize,
-        deterministic: bool,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) {
-        let mut logits = std::mem::take(&mut self.logits);
-        self.actor.infer(&self.encoder.encode(obs), rows, &mut logits);
-        for (row, action) in actions.iter_mut().enumerate() {
-            let choices = self.choices(&logits, masks, row);
-            let likeliest = argmax(&choices.probability, self.mask(masks, row));
-            *action = if deterministic { likeliest } else { choices.draw(likeliest, rng) } as f32;
-        }
-        self.logits = logits;
-    }
-
-    fn values(&mut self, obs: ObsRef<'_>, masks: &[bool], rows: usize, values: &mut [f32]) {
-        let mut actions = vec![0.0; rows];
-        // The deterministic action draws nothing.
-        self.predict(obs, masks, rows, true, &mut axiomrl_core::stream(0, "unused"), &mut actions);
-        let mut q = std::mem::take(&mut self.q);
-        self.critic.infer(&self.encoder.encode(obs), rows, &mut q);
-        for (row, value) in values.iter_mut().enumerate() {
-            *value = self.lower(&q, rows, row, actions[row] as usize);
-        }
-        self.q = q;
-    }
-
-    fn update(&mut self, mut update: Update<'_>) -> Result<(), Diverged> {
-        self.compute_targets(&update);
-        let obs = self.encoder.encode(update.batch.obs.as_ref());
-        let rate = self.config.learning_rate.at(update.progress.fraction()) as f32;
-        self.update_critics(&obs, &mut update, rate)?;
-        self.update_actor(&obs, &mut update, rate)?;
+        batch: &Batch,
+        context: &mut UpdateContext<'_>,
+        _errors: &mut Vec<f32>,
+    ) -> Result<(), LearnError> {
+        self.compute_targets(batch);
+        let obs = self.encoder.encode(batch.obs());
+        let rate = self.config.learning_rate.at(context.fraction()) as f32;
+        self.update_critics(&obs, rate, batch, context)?;
+        self.update_actor(&obs, rate, batch, context)?;
         self.critic_target.params.polyak_from(&self.critic.params, self.config.tau);
         Ok(())
     }
 
-    fn metric_names(&self) -> &'static [&'static str] {
-        &[
-            "critic_loss",
-            "actor_loss",
-            "q_value_mean",
-            "target_q_mean",
-            "entropy",
-            "ent_coef",
-            "critic_grad_norm",
-            "actor_grad_norm",
-            "learning_rate",
-        ]
+    fn values(&mut self, input: ActInput<'_>, values: &mut [f32]) -> bool {
+        let rows = input.rows();
+        let mut actions = vec![0.0; rows];
+        self.choose(input, None, &mut actions);
+        let mut q = std::mem::take(&mut self.q);
+        self.critic.infer(&self.encoder.encode(input.obs), rows, &mut q);
+        for (row, value) in values.iter_mut().enumerate() {
+            *value = self.lower(&q, rows, row, actions[row] as usize);
+        }
+        self.q = q;
+        true
     }
 
-    fn exchange(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        io.network("actor", &mut self.actor)?;
+    fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
         io.network("critic", &mut self.critic)?;
         io.network("critic_target", &mut self.critic_target)?;
         io.optimizer("actor", &mut self.actor_optimizer)?;
         io.optimizer("critic", &mut self.critic_optimizer)?;
-        self.temperature.exchange(io)
+        self.temperature.visit_state(io)
     }
 }

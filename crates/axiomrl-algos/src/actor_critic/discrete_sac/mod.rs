@@ -26,11 +26,11 @@
 mod choices;
 mod learner;
 
-use crate::agent::{Agent, Setup};
+use crate::agent::Setup;
 use crate::config::layer_widths;
 use crate::parts::checks::BuildError;
 use crate::parts::temperature::TemperatureSetting;
-use crate::regimes::{OffPolicy, replay_settings};
+use crate::regimes::{Learner, replay_settings};
 use crate::registry::Algorithm;
 use axiomrl_core::Schedule;
 use axiomrl_envs::Space;
@@ -113,11 +113,11 @@ pub struct DiscreteSac;
 impl Algorithm for DiscreteSac {
     type Config = DiscreteSacConfig;
 
-    fn build(config: DiscreteSacConfig, setup: &Setup) -> Result<Box<dyn Agent>, BuildError> {
-        let Space::Discrete { n: actions } = setup.action_space else {
+    fn build(config: DiscreteSacConfig, setup: &Setup) -> Result<Learner, BuildError> {
+        let Space::Discrete { n: actions } = *setup.action_space() else {
             return Err(BuildError::Setting("discrete SAC acts in Discrete spaces".to_owned()));
         };
         let settings = replay_settings!(config)?;
-        Ok(Box::new(OffPolicy::new(DiscreteSacLearner::new(config, actions, setup), settings, setup)))
+        Ok(Learner::OffPolicy(Box::new(DiscreteSacLearner::new(config, actions, setup)), settings))
     }
 }

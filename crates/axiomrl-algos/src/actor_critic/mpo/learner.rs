@@ -2,10 +2,13 @@
 
 use super::MpoConfig;
 use super::duals::{LEAST_RAW, Move, multiplier, sample_weights};
-use crate::agent::{Diverged, Progress, Setup, finite};
+use crate::agent::{Diverged, LearnError, Setup, UpdateContext, finite};
+use crate::parts::columns::join_columns;
 use crate::parts::encode::Encoder;
-use crate::regimes::{ReplayLearner, Update};
+use crate::policy::{ActInput, Actor, Memory, Mode};
+use crate::regimes::ReplayLearner;
 use crate::state::{StateError, StateIo};
+use axiomrl_core::Batch;
 use axiomrl_core::random::normal;
 use axiomrl_envs::{ObsRef, Rng};
 use axiomrl_nn::math::{sigmoid, softplus};
@@ -42,7 +45,7 @@ pub struct MpoLearner {
 
 impl MpoLearner {
     pub fn new(config: MpoConfig, setup: &Setup) -> Self {
-        let encoder = Encoder::new(&setup.observation_space);
+        let encoder = Encoder::new(setup.observation_space());
         let d = setup.action_width();
         let mut rng = setup.rng("init");
         let network = |inputs: usize, outputs: usize, rng: &mut Rng| {
@@ -105,10 +108,15 @@ impl MpoLearner {
         self.critic_target.infer(&self.joint, rows * samples, &mut self.q);
     }
 
-    fn update_critic(&mut self, obs: &[f32], update: &mut Update<'_>, rate: f32) -> Result<(), Diverged> {
-        let batch = update.batch;
+    fn update_critic(
+        &mut self,
+        obs: &[f32],
+        rate: f32,
+        batch: &Batch,
+        context: &mut UpdateContext<'_>,
+    ) -> Result<(), Diverged> {
         let rows = batch.rows;
-        self.look_around(&self.encoder.encode(batch.next_obs.as_ref()), rows, update.rng);
+        self.look_around(&self.encoder.encode(batch.next_obs()), rows, context.rng);
         let samples = self.config.action_samples;
         self.targets.clear();
         self.targets.extend(self.q.chunks_exact(samples).enumerate().map(|(row, q)| {
@@ -117,11 +125,7 @@ impl MpoLearner {
         }));
 
         let width = self.encoder.width();
-        self.joint.clear();
-        for row in 0..rows {
-            self.joint.extend_from_slice(&obs[row * width..(row + 1) * width]);
-            self.joint.extend_from_slice(&batch.action[row * self.d..(row + 1) * self.d]);
-        }
+        join_columns(obs, &batch.action, rows, &mut self.joint);
         let (targets, share) = (&self.targets, 1.0 / rows as f32);
         let (mut loss_value, mut q_mean) = (0.0, 0.0);
         let params = self.critic.params.tracked();
@@ -132,25 +136,25 @@ impl MpoLearner {
             q_mean = share * q.iter().sum::<f32>();
             (loss_value, [errors.iter().map(|e| share * e).collect()])
         });
-        finite("the critic loss", loss_value, update.number)?;
+        finite("the critic loss", loss_value, context.number())?;
         let [gradient] = gradients(loss, [&params]);
         drop(params);
-        let norm = finite("the gradient of the critic", global_norm(&[&gradient]), update.number)?;
+        let norm = finite("the gradient of the critic", global_norm(&[&gradient]), context.number())?;
         let scale = clip_scale(norm, self.config.max_grad_norm);
         self.critic_optimizer.step(&mut self.critic.params, &gradient, rate, scale);
-        update.metrics.add("critic_loss", loss_value);
-        update.metrics.add("q_value_mean", q_mean);
-        update.metrics.add("target_q_mean", share * targets.iter().sum::<f32>());
-        update.metrics.add("critic_grad_norm", norm);
+        context.metrics.add("critic_loss", loss_value);
+        context.metrics.add("q_value_mean", q_mean);
+        context.metrics.add("target_q_mean", share * targets.iter().sum::<f32>());
+        context.metrics.add("critic_grad_norm", norm);
         Ok(())
     }
 
     /// Weighs the drawn actions; returns the gradients of both temperatures.
-    fn weigh_samples(&mut self, update: &mut Update<'_>) -> [f32; 2] {
+    fn weigh_samples(&mut self, context: &mut UpdateContext<'_>) -> [f32; 2] {
         let (d, samples) = (self.d, self.config.action_samples);
         let (temperature, slope) = multiplier(self.duals.as_slice()[0]);
         let (_, by_temperature) = sample_weights(&self.q, samples, temperature, self.config.epsilon, &mut self.weights);
-        update.metrics.add("temperature", temperature);
+        context.metrics.add("temperature", temperature);
         if self.config.epsilon_penalty == 0.0 {
             return [by_temperature * slope, 0.0];
         }
@@ -169,10 +173,16 @@ impl MpoLearner {
         [by_temperature * slope, by_penalty * penalty_slope]
     }
 
-    fn update_policy(&mut self, obs: &[f32], update: &mut Update<'_>, rate: f32) -> Result<(), Diverged> {
-        let (rows, d, samples) = (update.batch.rows, self.d, self.config.action_samples);
-        self.look_around(obs, rows, update.rng);
-        let temperatures = self.weigh_samples(update);
+    fn update_policy(
+        &mut self,
+        obs: &[f32],
+        rate: f32,
+        rows: usize,
+        context: &mut UpdateContext<'_>,
+    ) -> Result<(), Diverged> {
+        let (d, samples) = (self.d, self.config.action_samples);
+        self.look_around(obs, rows, context.rng);
+        let temperatures = self.weigh_samples(context);
         let raw = self.duals.as_slice().to_vec();
         let (alpha_mean, alpha_std) = (|i: usize| multiplier(raw[2 + i]).0, |i: usize| multiplier(raw[2 + d + i]).0);
         let share = 1.0 / rows as f32;
@@ -199,23 +209,24 @@ impl MpoLearner {
             }
             (loss_value, [gradient])
         });
-        finite("the policy loss", loss_value, update.number)?;
+        finite("the policy loss", loss_value, context.number())?;
         let [gradient] = gradients(loss, [&params]);
         drop(params);
-        let norm = finite("the gradient of the policy", global_norm(&[&gradient]), update.number)?;
+        let norm = finite("the gradient of the policy", global_norm(&[&gradient]), context.number())?;
         let scale = clip_scale(norm, self.config.max_grad_norm);
         self.actor_optimizer.step(&mut self.actor.params, &gradient, rate, scale);
-        self.update_duals(temperatures, &kl_mean, &kl_std, update.progress);
-        update.metrics.add("actor_loss", loss_value);
-        update.metrics.add("actor_grad_norm", norm);
-        update.metrics.add("kl_mean", kl_mean.iter().sum::<f32>() / d as f32);
-        update.metrics.add("kl_std", kl_std.iter().sum::<f32>() / d as f32);
-        update.metrics.add("policy_std", std_mean);
+        let dual_rate = self.config.dual_learning_rate.at(context.fraction()) as f32;
+        self.update_duals(temperatures, &kl_mean, &kl_std, dual_rate);
+        context.metrics.add("actor_loss", loss_value);
+        context.metrics.add("actor_grad_norm", norm);
+        context.metrics.add("kl_mean", kl_mean.iter().sum::<f32>() / d as f32);
+        context.metrics.add("kl_std", kl_std.iter().sum::<f32>() / d as f32);
+        context.metrics.add("policy_std", std_mean);
         Ok(())
     }
 
     /// Multipliers grow while their divergence is above its bound: gradient of `alpha * (epsilon - divergence)`.
-    fn update_duals(&mut self, temperatures: [f32; 2], kl_mean: &[f32], kl_std: &[f32], progress: Progress) {
+    fn update_duals(&mut self, temperatures: [f32; 2], kl_mean: &[f32], kl_std: &[f32], rate: f32) {
         let raw = self.duals.as_slice();
         let mut gradient = temperatures.to_vec();
         for (i, kl) in kl_mean.iter().enumerate() {
@@ -224,90 +235,72 @@ impl MpoLearner {
         for (i, kl) in kl_std.iter().enumerate() {
             gradient.push((self.config.epsilon_std - kl) * multiplier(raw[2 + self.d + i]).1);
         }
-        let rate = self.config.dual_learning_rate.at(progress.fraction()) as f32;
         self.dual_optimizer.step(&mut self.duals, &gradient, rate, 1.0);
         self.duals.make_mut().iter_mut().for_each(|raw| *raw = raw.max(LEAST_RAW));
     }
-}
 
-impl ReplayLearner for MpoLearner {
-    fn explore(
-        &mut self,
-        obs: ObsRef<'_>,
-        masks: &[bool],
-        rows: usize,
-        _progress: Progress,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) {
-        self.predict(obs, masks, rows, false, rng, actions);
-    }
-
-    fn predict(
-        &mut self,
-        obs: ObsRef<'_>,
-        _masks: &[bool],
-        rows: usize,
-        deterministic: bool,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) {
+    /// Draws from the policy, or takes its mean where there is nothing to draw with.
+    fn choose(&mut self, obs: ObsRef<'_>, mut rng: Option<&mut Rng>, actions: &mut [f32]) {
         let mut head = std::mem::take(&mut self.head);
-        self.actor.infer(&self.encoder.encode(obs), rows, &mut head);
+        self.actor.infer(&self.encoder.encode(obs), obs.rows, &mut head);
         for (action, head) in actions.chunks_exact_mut(self.d).zip(head.chunks_exact(2 * self.d)) {
             for (i, action) in action.iter_mut().enumerate() {
-                let noise = if deterministic { 0.0 } else { self.std(head[self.d + i]).0 * normal(rng) };
+                let noise = rng.as_mut().map_or(0.0, |rng| self.std(head[self.d + i]).0 * normal(rng));
                 *action = (head[i] + noise).clamp(-1.0, 1.0);
             }
         }
         self.head = head;
     }
+}
 
-    fn values(&mut self, obs: ObsRef<'_>, masks: &[bool], rows: usize, values: &mut [f32]) {
-        let mut actions = vec![0.0; rows * self.d];
-        // The deterministic action draws nothing.
-        self.predict(obs, masks, rows, true, &mut axiomrl_core::stream(0, "unused"), &mut actions);
-        let obs = self.encoder.encode(obs);
-        self.joint.clear();
-        for (obs, action) in obs.chunks_exact(self.encoder.width()).zip(actions.chunks_exact(self.d)) {
-            self.joint.extend_from_slice(obs);
-            self.joint.extend_from_slice(action);
-        }
-        self.critic.infer(&self.joint, rows, &mut self.q);
-        values.iter_mut().zip(&self.q).for_each(|(value, q)| *value = q / self.config.reward_scale);
-    }
-
-    fn update(&mut self, mut update: Update<'_>) -> Result<(), Diverged> {
-        let obs = self.encoder.encode(update.batch.obs.as_ref());
-        let rate = self.config.learning_rate.at(update.progress.fraction()) as f32;
-        self.update_critic(&obs, &mut update, rate)?;
-        self.update_policy(&obs, &mut update, rate)?;
-        if update.number.is_multiple_of(self.config.target_update_interval) {
-            self.actor_target.params.copy_from(&self.actor.params);
-            self.critic_target.params.copy_from(&self.critic.params);
-        }
-        update.metrics.set("learning_rate", f64::from(rate));
+impl Actor for MpoLearner {
+    fn act(
+        &mut self,
+        input: ActInput<'_>,
+        _memory: &mut Memory,
+        mode: Mode,
+        rng: &mut Rng,
+        actions: &mut [f32],
+    ) -> Result<(), LearnError> {
+        self.choose(input.obs, (mode == Mode::Sample).then_some(rng), actions);
         Ok(())
     }
 
-    fn metric_names(&self) -> &'static [&'static str] {
-        &[
-            "critic_loss",
-            "actor_loss",
-            "q_value_mean",
-            "target_q_mean",
-            "critic_grad_norm",
-            "actor_grad_norm",
-            "temperature",
-            "kl_mean",
-            "kl_std",
-            "policy_std",
-            "learning_rate",
-        ]
+    fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        io.network("actor", &mut self.actor)
+    }
+}
+
+impl ReplayLearner for MpoLearner {
+    fn update(
+        &mut self,
+        batch: &Batch,
+        context: &mut UpdateContext<'_>,
+        _errors: &mut Vec<f32>,
+    ) -> Result<(), LearnError> {
+        let obs = self.encoder.encode(batch.obs());
+        let rate = self.config.learning_rate.at(context.fraction()) as f32;
+        self.update_critic(&obs, rate, batch, context)?;
+        self.update_policy(&obs, rate, batch.rows, context)?;
+        if context.number().is_multiple_of(self.config.target_update_interval) {
+            self.actor_target.params.copy_from(&self.actor.params);
+            self.critic_target.params.copy_from(&self.critic.params);
+        }
+        context.metrics.set("learning_rate", f64::from(rate));
+        Ok(())
     }
 
-    fn exchange(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        io.network("actor", &mut self.actor)?;
+    fn values(&mut self, input: ActInput<'_>, values: &mut [f32]) -> bool {
+        let rows = input.rows();
+        let mut actions = vec![0.0; rows * self.d];
+        self.choose(input.obs, None, &mut actions);
+        join_columns(&self.encoder.encode(input.obs), &actions, rows, &mut self.joint);
+        self.critic.infer(&self.joint, rows, &mut self.q);
+        values.iter_mut().zip(&self.q).for_each(|(value, q)| *value = q / self.config.reward_scale);
+        true
+    }
+
+    fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
         io.network("actor_target", &mut self.actor_target)?;
         io.network("critic", &mut self.critic)?;
         io.network("critic_target", &mut self.critic_target)?;

@@ -30,10 +30,10 @@
 mod duals;
 mod learner;
 
-use crate::agent::{Agent, Setup};
+use crate::agent::Setup;
 use crate::config::layer_widths;
 use crate::parts::checks::BuildError;
-use crate::regimes::{OffPolicy, replay_settings};
+use crate::regimes::{Learner, replay_settings};
 use crate::registry::Algorithm;
 use axiomrl_core::Schedule;
 use axiomrl_nn::Activation;
@@ -143,8 +143,8 @@ pub struct Mpo;
 impl Algorithm for Mpo {
     type Config = MpoConfig;
 
-    fn build(config: MpoConfig, setup: &Setup) -> Result<Box<dyn Agent>, BuildError> {
+    fn build(config: MpoConfig, setup: &Setup) -> Result<Learner, BuildError> {
         let settings = replay_settings!(config)?;
-        Ok(Box::new(OffPolicy::new(MpoLearner::new(config, setup), settings, setup)))
+        Ok(Learner::OffPolicy(Box::new(MpoLearner::new(config, setup)), settings))
     }
 }

@@ -197,14 +197,20 @@ impl Actor {
         }
     }
 
-    pub fn exchange(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
+    /// What acts.
+    pub fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
         match &mut self.renorm {
             Some(renorm) => {
-                renorm.exchange("actor", io)?;
+                renorm.visit_state("actor", io)?;
                 self.net = renorm.folded();
+                Ok(())
             }
-            None => io.network("actor", &mut self.net)?,
+            None => io.network("actor", &mut self.net),
         }
+    }
+
+    /// What only learning needs.
+    pub fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
         if let Some(target) = &mut self.target {
             io.network("actor_target", target)?;
         }

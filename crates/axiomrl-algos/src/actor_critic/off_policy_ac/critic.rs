@@ -269,14 +269,14 @@ impl Critic {
         }
     }
 
-    pub fn exchange(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
+    pub fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
         match &mut self.net {
             Net::Followed { online, target } => {
                 io.network("critic", online)?;
                 io.network("critic_target", target)?;
             }
             Net::Renormalised { net, folded } => {
-                net.exchange("critic", io)?;
+                net.visit_state("critic", io)?;
                 *folded = net.folded();
             }
         }

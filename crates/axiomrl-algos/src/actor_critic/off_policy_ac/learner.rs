@@ -3,14 +3,17 @@
 use super::actor::{Actor, Drawn};
 use super::critic::{Critic, Transitions};
 use super::settings::{AcConfig, ActorKind, TargetAction};
-use crate::agent::{Diverged, Progress, Setup};
+use crate::agent::{Clock, Diverged, LearnError, Setup, UpdateContext};
+use crate::parts::columns::join_columns;
 use crate::parts::encode::Encoder;
 use crate::parts::noise::{ActionNoise, Exploration, add_noise};
 use crate::parts::temperature::{Temperature, TemperatureSetting};
-use crate::regimes::{ReplayLearner, Update};
+use crate::policy::{self, ActInput, Memory, Mode};
+use crate::regimes::ReplayLearner;
 use crate::state::{StateError, StateIo};
+use axiomrl_core::Batch;
 use axiomrl_core::random::normal;
-use axiomrl_envs::{ObsRef, Rng};
+use axiomrl_envs::Rng;
 
 /// A categorical critic with more probability than this on its two ends cannot see what lies beyond.
 const SATURATED: f32 = 0.2;
@@ -39,7 +42,7 @@ pub struct AcLearner {
 
 impl AcLearner {
     pub fn new(config: AcConfig, setup: &Setup) -> Self {
-        let encoder = Encoder::new(&setup.observation_space);
+        let encoder = Encoder::new(setup.observation_space());
         let actions = setup.action_width();
         let mut rng = setup.rng("init");
         let actor = Actor::new(&config, encoder.width(), actions, &mut rng);
@@ -86,8 +89,13 @@ impl AcLearner {
         self.bonus.extend(self.drawn.log_prob.iter().map(|log_prob| -alpha * log_prob));
     }
 
-    fn update_critics(&mut self, obs: &[f32], update: &mut Update<'_>) -> Result<(), Diverged> {
-        let batch = update.batch;
+    fn update_critics(
+        &mut self,
+        obs: &[f32],
+        batch: &Batch,
+        context: &mut UpdateContext<'_>,
+        errors: &mut Vec<f32>,
+    ) -> Result<(), Diverged> {
         join_columns(obs, &batch.action, batch.rows, &mut self.joint);
         self.reward.clear();
         self.reward.extend(batch.reward.iter().map(|reward| self.config.reward_scale * reward));
@@ -101,20 +109,20 @@ impl AcLearner {
             weight: &batch.weight,
         };
         let rate = self.config.critic_learning_rate.as_ref().unwrap_or(&self.config.learning_rate);
-        let rate = rate.at(update.progress.fraction()) as f32;
+        let rate = rate.at(context.fraction()) as f32;
         let clip = self.config.max_grad_norm;
-        let step = self.critic.fit(&transitions, rate, clip, update.number, update.rng, update.errors)?;
-        update.metrics.add("critic_loss", step.loss);
-        update.metrics.add("q_value_mean", step.value_mean);
-        update.metrics.add("q_max", step.value_max);
-        update.metrics.add("target_q_mean", step.target_mean);
-        update.metrics.add("critic_grad_norm", step.grad_norm);
+        let step = self.critic.fit(&transitions, rate, clip, context.number(), context.rng, errors)?;
+        context.metrics.add("critic_loss", step.loss);
+        context.metrics.add("q_value_mean", step.value_mean);
+        context.metrics.add("q_max", step.value_max);
+        context.metrics.add("target_q_mean", step.target_mean);
+        context.metrics.add("critic_grad_norm", step.grad_norm);
         if self.config.critic_output == super::settings::CriticOutput::Categorical {
-            update.metrics.add("edge_mass", step.edge_mass);
-            let saturated = step.edge_mass > SATURATED && update.number > SETTLED;
-            update.metrics.add("support_saturated", if saturated { 1.0 } else { 0.0 });
+            context.metrics.add("edge_mass", step.edge_mass);
+            let saturated = step.edge_mass > SATURATED && context.number() > SETTLED;
+            context.metrics.add("support_saturated", if saturated { 1.0 } else { 0.0 });
             if saturated {
-                update.metrics.note(
+                context.metrics.note(
                     "much of the critic's probability lies on the ends of its support (edge_mass): returns may lie beyond; \
                      widen v_min and v_max, or lower reward_scale",
                 );
@@ -123,52 +131,65 @@ impl AcLearner {
         Ok(())
     }
 
-    fn update_actor(&mut self, obs: &[f32], update: &mut Update<'_>) -> Result<(), Diverged> {
-        let (rows, actions) = (update.batch.rows, self.actions);
+    fn update_actor(&mut self, obs: &[f32], rows: usize, context: &mut UpdateContext<'_>) -> Result<(), Diverged> {
+        let actions = self.actions;
         let rate = self.config.actor_learning_rate.as_ref().unwrap_or(&self.config.learning_rate);
-        let rate = rate.at(update.progress.fraction()) as f32;
+        let rate = rate.at(context.fraction()) as f32;
         let alpha = self.temperature.value();
-        let seed = self.critic.dropout_seed(update.rng);
+        let seed = self.critic.dropout_seed(context.rng);
         let (critic, joint, config) = (&self.critic, &mut self.joint, &self.config);
         let clip = config.max_grad_norm;
-        let step = self.actor.improve(obs, rows, alpha, rate, clip, update.number, update.rng, |drawn| {
+        let step = self.actor.improve(obs, rows, alpha, rate, clip, context.number(), context.rng, |drawn| {
             join_columns(obs, drawn, rows, joint);
             critic.opinion(joint, rows, actions, config.actor_reducer, config.max_action_grad_norm, seed)
         })?;
-        update.metrics.add("actor_loss", step.loss);
-        update.metrics.add("actor_grad_norm", step.grad_norm);
-        update.metrics.set("learning_rate", f64::from(rate));
+        context.metrics.add("actor_loss", step.loss);
+        context.metrics.add("actor_grad_norm", step.grad_norm);
+        context.metrics.set("learning_rate", f64::from(rate));
         if self.config.actor == ActorKind::TanhGaussian {
             self.temperature.update(step.log_prob_mean, rate);
-            update.metrics.add("entropy", -step.log_prob_mean);
-            update.metrics.add("ent_coef", alpha);
+            context.metrics.add("entropy", -step.log_prob_mean);
+            context.metrics.add("ent_coef", alpha);
         }
         Ok(())
     }
 }
 
-/// Rows of `a` followed by rows of `b`.
-fn join_columns(a: &[f32], b: &[f32], rows: usize, into: &mut Vec<f32>) {
-    let (wa, wb) = (a.len() / rows, b.len() / rows);
-    into.clear();
-    for row in 0..rows {
-        into.extend_from_slice(&a[row * wa..(row + 1) * wa]);
-        into.extend_from_slice(&b[row * wb..(row + 1) * wb]);
+impl policy::Actor for AcLearner {
+    fn act(
+        &mut self,
+        input: ActInput<'_>,
+        _memory: &mut Memory,
+        mode: Mode,
+        rng: &mut Rng,
+        actions: &mut [f32],
+    ) -> Result<(), LearnError> {
+        let (obs, rows) = (self.encoder.encode(input.obs), input.rows());
+        if mode == Mode::Best || self.config.actor == ActorKind::Deterministic {
+            self.actor.mean(&obs, rows, &mut self.drawn);
+        } else {
+            self.actor.sample(&obs, rows, rng, &mut self.drawn);
+        }
+        actions.copy_from_slice(&self.drawn.action);
+        Ok(())
+    }
+
+    fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        self.actor.visit_policy(io)
     }
 }
 
 impl ReplayLearner for AcLearner {
     fn explore(
         &mut self,
-        obs: ObsRef<'_>,
-        _masks: &[bool],
-        rows: usize,
-        progress: Progress,
+        input: ActInput<'_>,
+        _memory: &mut Memory,
+        clock: Clock,
         rng: &mut Rng,
         actions: &mut [f32],
-    ) {
-        let obs = self.encoder.encode(obs);
-        let std = self.config.exploration_noise.at(progress.fraction()) as f32;
+    ) -> Result<(), LearnError> {
+        let (obs, rows) = (self.encoder.encode(input.obs), input.rows());
+        let std = self.config.exploration_noise.at(clock.fraction()) as f32;
         let gaussian_policy = self.config.actor == ActorKind::TanhGaussian;
         if self.config.exploration == Exploration::StateDependent {
             self.actor.features(&obs, rows, &mut self.features);
@@ -182,7 +203,7 @@ impl ReplayLearner for AcLearner {
                 let noise = self.exploration.iter().map(|noise| std * noise);
                 self.actor.sample_with(&obs, rows, noise, &mut self.drawn);
                 actions.copy_from_slice(&self.drawn.action);
-                return;
+                return Ok(());
             }
             _ if gaussian_policy => self.actor.sample(&obs, rows, rng, &mut self.drawn),
             _ => self.actor.mean(&obs, rows, &mut self.drawn),
@@ -191,42 +212,22 @@ impl ReplayLearner for AcLearner {
         if self.config.exploration != Exploration::Policy {
             add_noise(actions, &self.exploration, std);
         }
+        Ok(())
     }
 
-    fn predict(
+    fn update(
         &mut self,
-        obs: ObsRef<'_>,
-        _masks: &[bool],
-        rows: usize,
-        deterministic: bool,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) {
-        let obs = self.encoder.encode(obs);
-        if deterministic || self.config.actor == ActorKind::Deterministic {
-            self.actor.mean(&obs, rows, &mut self.drawn);
-        } else {
-            self.actor.sample(&obs, rows, rng, &mut self.drawn);
-        }
-        actions.copy_from_slice(&self.drawn.action);
-    }
-
-    fn values(&mut self, obs: ObsRef<'_>, _masks: &[bool], rows: usize, values: &mut [f32]) {
-        let obs = self.encoder.encode(obs);
-        self.actor.mean(&obs, rows, &mut self.drawn);
-        join_columns(&obs, &self.drawn.action, rows, &mut self.joint);
-        self.critic.values(&self.joint, rows, values);
-        values.iter_mut().for_each(|value| *value /= self.config.reward_scale);
-    }
-
-    fn update(&mut self, mut update: Update<'_>) -> Result<(), Diverged> {
-        let next_obs = self.encoder.encode(update.batch.next_obs.as_ref());
-        self.look_ahead(&next_obs, update.batch.rows, update.rng);
-        let obs = self.encoder.encode(update.batch.obs.as_ref());
-        self.update_critics(&obs, &mut update)?;
-        let on_time = update.number.is_multiple_of(self.config.policy_delay);
-        if if self.config.actor_once_per_block { update.closes_burst } else { on_time } {
-            self.update_actor(&obs, &mut update)?;
+        batch: &Batch,
+        context: &mut UpdateContext<'_>,
+        errors: &mut Vec<f32>,
+    ) -> Result<(), LearnError> {
+        let next_obs = self.encoder.encode(batch.next_obs());
+        self.look_ahead(&next_obs, batch.rows, context.rng);
+        let obs = self.encoder.encode(batch.obs());
+        self.update_critics(&obs, batch, context, errors)?;
+        let on_time = context.number().is_multiple_of(self.config.policy_delay);
+        if if self.config.actor_once_per_block { context.closes_burst } else { on_time } {
+            self.update_actor(&obs, batch.rows, context)?;
         }
         if on_time {
             self.critic.follow(self.config.tau);
@@ -239,27 +240,19 @@ impl ReplayLearner for AcLearner {
         self.noise.episode_ended(env);
     }
 
-    fn metric_names(&self) -> &'static [&'static str] {
-        &[
-            "critic_loss",
-            "actor_loss",
-            "q_value_mean",
-            "q_max",
-            "target_q_mean",
-            "edge_mass",
-            "support_saturated",
-            "entropy",
-            "ent_coef",
-            "critic_grad_norm",
-            "actor_grad_norm",
-            "learning_rate",
-        ]
+    fn values(&mut self, input: ActInput<'_>, values: &mut [f32]) -> bool {
+        let (obs, rows) = (self.encoder.encode(input.obs), input.rows());
+        self.actor.mean(&obs, rows, &mut self.drawn);
+        join_columns(&obs, &self.drawn.action, rows, &mut self.joint);
+        self.critic.values(&self.joint, rows, values);
+        values.iter_mut().for_each(|value| *value /= self.config.reward_scale);
+        true
     }
 
-    fn exchange(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        self.actor.exchange(io)?;
-        self.critic.exchange(io)?;
-        self.temperature.exchange(io)?;
-        self.noise.exchange(io)
+    fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        self.actor.visit_state(io)?;
+        self.critic.visit_state(io)?;
+        self.temperature.visit_state(io)?;
+        self.noise.visit_state(io)
     }
 }

@@ -13,10 +13,10 @@ mod target;
 
 pub use settings::AcConfig;
 
-use crate::agent::{Agent, Setup};
+use crate::agent::Setup;
 use crate::parts::checks::BuildError;
 use crate::parts::hindsight::hindsight;
-use crate::regimes::{OffPolicy, ReplaySettings, prioritized_replay_settings};
+use crate::regimes::{Learner, ReplaySettings, prioritized_replay_settings};
 use crate::registry::Algorithm;
 use learner::AcLearner;
 
@@ -25,12 +25,12 @@ pub struct OffPolicyAc;
 impl Algorithm for OffPolicyAc {
     type Config = AcConfig;
 
-    fn build(config: AcConfig, setup: &Setup) -> Result<Box<dyn Agent>, BuildError> {
+    fn build(config: AcConfig, setup: &Setup) -> Result<Learner, BuildError> {
         config.check().map_err(BuildError::Setting)?;
         let settings = ReplaySettings {
-            hindsight: hindsight(config.n_sampled_goal, config.goal_selection_strategy, config.n_step, setup)?,
+            relabel: hindsight(config.n_sampled_goal, config.goal_selection_strategy, config.n_step, setup)?,
             ..prioritized_replay_settings!(config)?
         };
-        Ok(Box::new(OffPolicy::new(AcLearner::new(config, setup), settings, setup)))
+        Ok(Learner::OffPolicy(Box::new(AcLearner::new(config, setup)), settings))
     }
 }

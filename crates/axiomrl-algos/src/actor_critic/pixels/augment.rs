@@ -1,35 +1,57 @@
 //! Random shifts of images.
 
-use axiomrl_envs::{ObsBuf, ObsRef, Rng};
+use axiomrl_envs::{ObsBuf, ObsRef, ObsSpace, Part, Rng, Space};
 use rand::RngExt;
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// Moves each image by up to `pad` pixels in both directions, the same for all channels, and so for all frames of a stack.
-/// What comes in from outside repeats the image's edge. Vectors are left as they are.
-pub fn random_shift(obs: ObsRef<'_>, image: Option<[usize; 3]>, pad: usize, rng: &mut Rng) -> ObsBuf {
-    match (obs, image) {
-        (ObsRef::U8(pixels), Some(image)) => ObsBuf::U8(shift_all(pixels, image, pad, rng)),
-        (ObsRef::F32(pixels), Some(image)) => ObsBuf::F32(shift_all(pixels, image, pad, rng)),
-        (ObsRef::U8(bytes), None) => ObsBuf::U8(bytes.to_vec()),
-        (ObsRef::F32(numbers), None) => ObsBuf::F32(numbers.to_vec()),
+/// What comes in from outside repeats the image's edge. Parts of the observation that are no images are left as they are.
+pub struct RandomShift {
+    images: Vec<Image>,
+    pad: usize,
+}
+
+/// A part of the observation that is shifted.
+struct Image {
+    /// Its columns in the block of bytes.
+    at: Range<usize>,
+    shape: [usize; 3],
+}
+
+impl RandomShift {
+    pub fn new(space: &Space, pad: usize) -> Self {
+        let image = |part: &Part| Some(Image { at: part.at.clone(), shape: part.image_shape()? });
+        Self { images: ObsSpace::of(space).parts.iter().filter_map(image).collect(), pad }
+    }
+
+    /// A view of its own of each image of each row.
+    pub fn apply(&self, obs: ObsRef<'_>, rng: &mut Rng) -> ObsBuf {
+        let mut shifted = ObsBuf::zeros(obs.widths(), obs.rows);
+        shifted.as_mut().copy_from(obs);
+        if self.images.is_empty() {
+            return shifted;
+        }
+        let (each, width, most) = (self.images.len(), obs.widths().bytes, 2 * self.pad);
+        // Drawn one after the other, so that the number of threads changes nothing.
+        let shifts: Vec<[usize; 2]> =
+            (0..obs.rows * each).map(|_| [rng.random_range(0..=most), rng.random_range(0..=most)]).collect();
+        shifted
+            .bytes
+            .par_chunks_exact_mut(width)
+            .zip(obs.bytes.par_chunks_exact(width))
+            .zip(shifts.par_chunks_exact(each))
+            .for_each(|((to, from), shifts)| {
+                for (Image { at, shape }, shift) in self.images.iter().zip(shifts) {
+                    shift_one(&from[at.clone()], &mut to[at.clone()], *shape, *shift, self.pad);
+                }
+            });
+        shifted
     }
 }
 
-fn shift_all<T: Copy + Default + Send + Sync>(from: &[T], image: [usize; 3], pad: usize, rng: &mut Rng) -> Vec<T> {
-    let len = image.iter().product::<usize>();
-    // Drawn one after the other, so that the number of threads changes nothing.
-    let shifts: Vec<[usize; 2]> =
-        (0..from.len() / len).map(|_| [rng.random_range(0..=2 * pad), rng.random_range(0..=2 * pad)]).collect();
-    let mut to = vec![T::default(); from.len()];
-    to.par_chunks_exact_mut(len)
-        .zip(from.par_chunks_exact(len))
-        .zip(shifts)
-        .for_each(|((to, from), shift)| shift_one(from, to, image, shift, pad));
-    to
-}
-
 /// The image cut out at `shift` of one that was padded with its edges.
-fn shift_one<T: Copy>(from: &[T], to: &mut [T], [height, width, channels]: [usize; 3], shift: [usize; 2], pad: usize) {
+fn shift_one(from: &[u8], to: &mut [u8], [height, width, channels]: [usize; 3], shift: [usize; 2], pad: usize) {
     let row_len = width * channels;
     for (y, row) in to.chunks_exact_mut(row_len).enumerate() {
         let source_y = (y + shift[0]).clamp(pad, pad + height - 1) - pad;
@@ -45,6 +67,7 @@ fn shift_one<T: Copy>(from: &[T], to: &mut [T], [height, width, channels]: [usiz
 mod tests {
     use super::*;
     use axiomrl_core::stream;
+    use axiomrl_envs::BoxSpace;
 
     #[test]
     fn by_hand() {
@@ -61,13 +84,17 @@ mod tests {
         assert_eq!(shifted([2, 0]), [4, 4, 5, 4, 4, 5]);
     }
 
+    fn of(shape: [usize; 3], pad: usize) -> RandomShift {
+        let [height, width, channels] = shape;
+        RandomShift::new(&Space::Box(BoxSpace::image(height, width, channels)), pad)
+    }
+
     #[test]
     fn a_stack_moves_together_and_images_apart() {
         // Two channels hold the same picture: they must still do so.
         let picture: Vec<u8> = (0..64).flat_map(|i| [i, i]).collect();
         let batch = picture.repeat(50);
-        let out = random_shift(ObsRef::U8(&batch), Some([8, 8, 2]), 2, &mut stream(1, "shift"));
-        let ObsBuf::U8(out) = out else { panic!("bytes stay bytes") };
+        let out = of([8, 8, 2], 2).apply(ObsRef::of_bytes(50, &batch), &mut stream(1, "shift")).bytes;
         assert!(out.chunks_exact(2).all(|pixel| pixel[0] == pixel[1]));
         let different: std::collections::BTreeSet<&[u8]> = out.chunks_exact(128).collect();
         assert!(different.len() > 10, "{} of 25 shifts", different.len());
@@ -76,7 +103,39 @@ mod tests {
     #[test]
     fn no_padding_is_no_shift() {
         let batch: Vec<u8> = (0..75).collect();
-        let out = random_shift(ObsRef::U8(&batch), Some([5, 5, 3]), 0, &mut stream(1, "shift"));
-        assert_eq!(out, ObsBuf::U8(batch));
+        let out = of([5, 5, 3], 0).apply(ObsRef::of_bytes(1, &batch), &mut stream(1, "shift"));
+        assert_eq!(out.bytes, batch);
+    }
+
+    #[test]
+    fn every_image_moves_and_all_else_stays() {
+        let entries = vec![
+            ("front".into(), Space::Box(BoxSpace::image(4, 4, 1))),
+            ("codes".into(), Space::Box(BoxSpace { shape: vec![5], ..BoxSpace::image(1, 1, 5) })),
+            ("speed".into(), Space::Box(BoxSpace::uniform(2, -1.0, 1.0))),
+            ("rear".into(), Space::Box(BoxSpace::image(4, 4, 1))),
+        ];
+        let shift = RandomShift::new(&Space::Dict { entries }, 2);
+        // Both cameras show the same picture.
+        let picture: Vec<u8> = (0..16).collect();
+        let row = [&picture[..], &[7, 8, 9, 10, 11], &picture].concat();
+        let (bytes, floats): (Vec<u8>, Vec<f32>) = (row.repeat(30), (0..60).map(|i| i as f32).collect());
+        let obs = ObsRef { rows: 30, floats: &floats, bytes: &bytes };
+        let out = shift.apply(obs, &mut stream(1, "shift"));
+        assert_eq!((&out.floats, out.rows()), (&floats, 30));
+        let rows = || out.bytes.chunks_exact(37);
+        assert!(rows().all(|row| row[16..21] == [7, 8, 9, 10, 11]));
+        assert!(rows().any(|row| row[..16] != picture) && rows().any(|row| row[21..] != picture));
+        assert!(rows().any(|row| row[..16] != row[21..]), "each camera has a shift of its own");
+    }
+
+    #[test]
+    fn numbers_are_no_images_and_draw_nothing() {
+        let space = BoxSpace { shape: vec![2, 2, 1], ..BoxSpace::uniform(4, 0.0, 1.0) };
+        let mut rng = stream(1, "shift");
+        let untouched = rng.clone();
+        let out = RandomShift::new(&Space::Box(space), 1).apply(ObsRef::of_floats(1, &[1.0, 2.0, 3.0, 4.0]), &mut rng);
+        assert_eq!(out.floats, [1.0, 2.0, 3.0, 4.0]);
+        assert_eq!(rng, untouched);
     }
 }

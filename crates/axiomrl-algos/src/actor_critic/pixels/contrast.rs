@@ -73,9 +73,9 @@ impl Contrast {
         self.group.step(&mut [&mut self.matrix], &[&found.by_matrix], rate);
     }
 
-    pub fn exchange(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
+    pub fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
         io.params("contrast.matrix", &mut self.matrix)?;
-        self.group.exchange("contrast", io)
+        self.group.visit_state("contrast", io)
     }
 }
 

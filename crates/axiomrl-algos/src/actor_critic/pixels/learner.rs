@@ -1,19 +1,21 @@
 //! The update: critics with the encoder, the contrastive task, the actor, then the slow copies.
 
-use super::augment::random_shift;
+use super::augment::RandomShift;
 use super::contrast::Contrast;
 use super::nets::{Actor, CRITICS, Critics};
 use super::settings::{PixelActor, PixelConfig};
-use crate::agent::{Diverged, Progress, Setup, finite};
+use crate::agent::{Clock, Diverged, LearnError, Setup, UpdateContext, finite};
 use crate::parts::checks::BuildError;
 use crate::parts::group::{ParamGroup, slices};
 use crate::parts::noise::fill_normal;
 use crate::parts::sight::Sight;
 use crate::parts::temperature::{Temperature, TemperatureSetting};
-use crate::regimes::{ReplayLearner, Update};
+use crate::policy::{self, ActInput, Memory, Mode};
+use crate::regimes::ReplayLearner;
 use crate::state::{StateError, StateIo};
+use axiomrl_core::Batch;
 use axiomrl_core::random::normal;
-use axiomrl_envs::{ObsBuf, ObsRef, Rng};
+use axiomrl_envs::{ObsBuf, Rng};
 use axiomrl_nn::{
     AdamConfig, Init, LogStdBounds, OptimizerConfig, Tensor, fused_loss, gradients, gradients_of, tanh_gaussian,
     tanh_gaussian_sample, values,
@@ -23,7 +25,7 @@ const LOG_STD: LogStdBounds = LogStdBounds::Clamp(-10.0, 2.0);
 
 pub struct PixelLearner {
     config: PixelConfig,
-    image: Option<[usize; 3]>,
+    shift: RandomShift,
     actions: usize,
     sight: Sight,
     /// The slow copy, where there is one.
@@ -53,7 +55,7 @@ impl PixelLearner {
         let actions = setup.action_width();
         let mut rng = setup.rng("init");
         let relu = Init::Orthogonal { hidden_gain: std::f32::consts::SQRT_2, output_gain: 1.0 };
-        let mut sight = Sight::new(&setup.observation_space, config.vision, &relu, &mut rng)?;
+        let mut sight = Sight::new(setup.observation_space(), config.vision, &relu, &mut rng)?;
         let (features, hidden) = (config.feature_dim, &config.hidden_sizes[..]);
         let mut critics = Critics::new(sight.width(), features, hidden, actions, &mut rng);
         let gaussian = config.actor == PixelActor::TanhGaussian;
@@ -63,7 +65,7 @@ impl PixelLearner {
         let seen: Vec<_> = sight.params().into_iter().chain(critics.params()).collect();
         let critic_group = ParamGroup::new(&adam, &seen, f32::INFINITY);
         // Without convolutions there is nothing that a contrastive task could teach to look.
-        let contrast = (config.contrastive && sight.params().is_some()).then(|| {
+        let contrast = (config.contrastive && sight.sees_images()).then(|| {
             let encoder: Vec<_> = sight.params().into_iter().chain([&mut critics.trunk.params]).collect();
             let group = ParamGroup::new(&adam, &encoder, f32::INFINITY);
             (Contrast::new(features, &adam, &mut rng), group)
@@ -72,7 +74,7 @@ impl PixelLearner {
         let setting = config.ent_coef.unwrap_or(TemperatureSetting::Fixed(0.0));
         let target_entropy = config.target_entropy.unwrap_or(-(actions as f32));
         Ok(Self {
-            image: setup.observation_space.image_shape(),
+            shift: RandomShift::new(setup.observation_space(), config.shift),
             actions,
             target_sight: config.encoder_tau.map(|_| sight.clone()),
             target_critics: critics.clone(),
@@ -88,8 +90,8 @@ impl PixelLearner {
         })
     }
 
-    fn std(&self, progress: Progress) -> f32 {
-        self.config.exploration_noise.at(progress.fraction()) as f32
+    fn std(&self, clock: Clock) -> f32 {
+        self.config.exploration_noise.at(clock.fraction()) as f32
     }
 
     /// Mean actions for what was seen, in `scratch.action`.
@@ -123,23 +125,18 @@ impl PixelLearner {
         tanh_gaussian_sample(&s.head, &s.noise, LOG_STD, &mut s.action, &mut s.log_prob);
     }
 
-    fn shifted(&self, obs: ObsRef<'_>, rng: &mut Rng) -> ObsBuf {
-        random_shift(obs, self.image, self.config.shift, rng)
-    }
-
     /// What the critics should say, averaged over the views of the next observation, in `scratch.targets`.
-    fn make_targets(&mut self, update: &mut Update<'_>) {
-        let batch = update.batch;
+    fn make_targets(&mut self, batch: &Batch, context: &mut UpdateContext<'_>) {
         let (rows, views) = (batch.rows, self.config.target_views);
-        let std = self.std(update.progress);
+        let std = self.std(context.clock);
         let mut targets = std::mem::take(&mut self.scratch.targets);
         targets.clear();
         targets.extend(batch.reward.iter().map(|reward| self.config.reward_scale * reward));
         for _ in 0..views {
-            let view = self.shifted(batch.next_obs.as_ref(), update.rng);
-            let seen = self.sight.infer(view.as_ref(), rows);
-            self.draw(&seen, rows, std, self.config.noise_clip, update.rng);
-            let looked = self.target_sight.as_ref().map(|sight| sight.infer(view.as_ref(), rows));
+            let view = self.shift.apply(batch.next_obs(), context.rng);
+            let seen = self.sight.infer(view.as_ref());
+            self.draw(&seen, rows, std, self.config.noise_clip, context.rng);
+            let looked = self.target_sight.as_ref().map(|sight| sight.infer(view.as_ref()));
             let s = &mut self.scratch;
             self.target_critics.lower(looked.as_ref().unwrap_or(&seen), &s.action, rows, &mut s.q);
             let alpha = self.temperature.value();
@@ -151,21 +148,26 @@ impl PixelLearner {
     }
 
     /// One step on critics and encoder; gives what the encoder saw in the first view, for the actor.
-    fn update_critics(&mut self, rate: f32, update: &mut Update<'_>) -> Result<Vec<f32>, Diverged> {
-        let batch = update.batch;
+    fn update_critics(
+        &mut self,
+        rate: f32,
+        batch: &Batch,
+        context: &mut UpdateContext<'_>,
+        errors: &mut Vec<f32>,
+    ) -> Result<Vec<f32>, Diverged> {
         let (rows, views) = (batch.rows, self.config.prediction_views);
         let all = rows * views;
-        let mut obs = self.shifted(batch.obs.as_ref(), update.rng);
+        let mut obs = self.shift.apply(batch.obs(), context.rng);
         for _ in 1..views {
-            append(&mut obs, self.shifted(batch.obs.as_ref(), update.rng));
+            append(&mut obs, self.shift.apply(batch.obs(), context.rng));
         }
-        let (seen, looked_with) = self.sight.forward(obs.as_ref(), all);
+        let (seen, looked_with) = self.sight.forward(obs.as_ref());
         let first_view = values(&seen)[..rows * self.sight.width()].to_vec();
         let (out, own) = self.critics.forward(seen, &batch.action.repeat(views), all);
         let (mut loss, mut q_mean) = (0.0, 0.0);
         let targets = &self.scratch.targets;
         let share = 1.0 / all as f32;
-        update.errors.resize(rows, 0.0);
+        errors.resize(rows, 0.0);
         let node = fused_loss([out], |[out]| {
             let mut gradient = vec![0.0; out.len()];
             for (at, (q, slope)) in out.iter().zip(&mut gradient).enumerate() {
@@ -174,34 +176,34 @@ impl PixelLearner {
                 loss += weight * error * error;
                 q_mean += share * q / CRITICS as f32;
                 *slope = 2.0 * weight * error;
-                update.errors[row] += error.abs() / (CRITICS * views) as f32;
+                errors[row] += error.abs() / (CRITICS * views) as f32;
             }
             (loss, [gradient])
         });
-        finite("the critic loss", loss, update.number)?;
+        finite("the critic loss", loss, context.number())?;
         let params: Vec<Tensor<2>> = looked_with.into_iter().chain(own).collect();
         let found = gradients_of(node, &params);
         drop(params);
         let mut learned: Vec<_> = self.sight.params().into_iter().chain(self.critics.params()).collect();
         let norm = self.critic_group.step(&mut learned, &slices(&found), rate);
-        finite("the gradient of critics and encoder", norm, update.number)?;
-        update.metrics.add("critic_loss", loss);
-        update.metrics.add("q_value_mean", q_mean);
-        update.metrics.add("target_q_mean", targets.iter().sum::<f32>() / rows as f32);
-        update.metrics.add("critic_grad_norm", norm);
+        finite("the gradient of critics and encoder", norm, context.number())?;
+        context.metrics.add("critic_loss", loss);
+        context.metrics.add("q_value_mean", q_mean);
+        context.metrics.add("target_q_mean", targets.iter().sum::<f32>() / rows as f32);
+        context.metrics.add("critic_grad_norm", norm);
         Ok(first_view)
     }
 
     /// One step on encoder and trunk: which of the slow copy's views belongs to which of ours?
-    fn update_contrast(&mut self, rate: f32, update: &mut Update<'_>) -> Result<(), Diverged> {
+    fn update_contrast(&mut self, rate: f32, batch: &Batch, context: &mut UpdateContext<'_>) -> Result<(), Diverged> {
         let Some((contrast, group)) = &mut self.contrast else { return Ok(()) };
-        let (rows, obs) = (update.batch.rows, update.batch.obs.as_ref());
-        let view = |rng: &mut Rng| random_shift(obs, self.image, self.config.shift, rng);
-        let (query_view, key_view) = (view(update.rng), view(update.rng));
-        let slow = self.target_sight.as_ref().unwrap_or(&self.sight).infer(key_view.as_ref(), rows);
+        let rows = batch.rows;
+        let query_view = self.shift.apply(batch.obs(), context.rng);
+        let key_view = self.shift.apply(batch.obs(), context.rng);
+        let slow = self.target_sight.as_ref().unwrap_or(&self.sight).infer(key_view.as_ref());
         let mut keys = Vec::new();
         self.target_critics.trunk.infer(&slow, rows, &mut keys);
-        let (seen, looked_with) = self.sight.forward(query_view.as_ref(), rows);
+        let (seen, looked_with) = self.sight.forward(query_view.as_ref());
         let trunk = self.critics.trunk.params.tracked();
         let queries = self.critics.compress(seen, trunk.clone(), rows);
         let mut found = None;
@@ -212,24 +214,30 @@ impl PixelLearner {
             pair
         });
         let Some(found) = found else { return Ok(()) };
-        finite("the contrastive loss", found.loss, update.number)?;
+        finite("the contrastive loss", found.loss, context.number())?;
         let params: Vec<Tensor<2>> = looked_with.into_iter().chain([trunk]).collect();
         let slopes = gradients_of(node, &params);
         drop(params);
         let mut learned: Vec<_> = self.sight.params().into_iter().chain([&mut self.critics.trunk.params]).collect();
         let norm = group.step(&mut learned, &slices(&slopes), rate);
-        finite("the gradient of the contrastive loss", norm, update.number)?;
+        finite("the gradient of the contrastive loss", norm, context.number())?;
         contrast.step(&found, rate);
-        update.metrics.add("contrastive_loss", found.loss);
+        context.metrics.add("contrastive_loss", found.loss);
         Ok(())
     }
 
-    fn update_actor(&mut self, seen: &[f32], rate: f32, update: &mut Update<'_>) -> Result<(), Diverged> {
-        let (rows, d) = (update.batch.rows, self.actions);
+    fn update_actor(
+        &mut self,
+        seen: &[f32],
+        rate: f32,
+        rows: usize,
+        context: &mut UpdateContext<'_>,
+    ) -> Result<(), Diverged> {
+        let d = self.actions;
         let gaussian = self.config.actor == PixelActor::TanhGaussian;
         let (head, params) = self.actor.forward(seen, rows);
         let (out, width) = if gaussian {
-            fill_normal(&mut self.scratch.noise, rows * d, update.rng);
+            fill_normal(&mut self.scratch.noise, rows * d, context.rng);
             (tanh_gaussian(head, &self.scratch.noise, LOG_STD), d + 1)
         } else {
             (head, d)
@@ -238,14 +246,14 @@ impl PixelLearner {
         let mut action: Vec<f32> = drawn.chunks_exact(width).flat_map(|row| &row[..d]).copied().collect();
         if !gaussian {
             // The bounds let the gradient through: it is that of the mean.
-            add_clipped(&mut action, self.std(update.progress), self.config.noise_clip, update.rng);
+            add_clipped(&mut action, self.std(context.clock), self.config.noise_clip, context.rng);
         }
         let opinion = self.critics.opinion(seen, &action, rows);
         let share = 1.0 / rows as f32;
         let alpha = self.temperature.value();
         let log_prob = if gaussian { share * drawn.chunks_exact(width).map(|row| row[d]).sum::<f32>() } else { 0.0 };
         let loss = alpha * log_prob - opinion.value_mean;
-        finite("the actor loss", loss, update.number)?;
+        finite("the actor loss", loss, context.number())?;
         let node = fused_loss([out], |[out]| {
             let mut gradient = vec![share * alpha; out.len()];
             for (gradient, by_action) in gradient.chunks_exact_mut(width).zip(opinion.by_action.chunks_exact(d)) {
@@ -256,13 +264,13 @@ impl PixelLearner {
         let found = gradients(node, [&params[0], &params[1]]);
         drop(params);
         let norm = self.actor_group.step(&mut self.actor.params(), &slices(&found), rate);
-        finite("the gradient of the actor", norm, update.number)?;
-        update.metrics.add("actor_loss", loss);
-        update.metrics.add("actor_grad_norm", norm);
+        finite("the gradient of the actor", norm, context.number())?;
+        context.metrics.add("actor_loss", loss);
+        context.metrics.add("actor_grad_norm", norm);
         if gaussian {
             self.temperature.update(log_prob, rate);
-            update.metrics.add("entropy", -log_prob);
-            update.metrics.add("ent_coef", alpha);
+            context.metrics.add("entropy", -log_prob);
+            context.metrics.add("ent_coef", alpha);
         }
         Ok(())
     }
@@ -272,10 +280,10 @@ impl PixelLearner {
         self.target_critics.heads.params.polyak_from(&self.critics.heads.params, tau);
         // The trunk is the last layer of the encoder where that has a copy.
         self.target_critics.trunk.params.polyak_from(&self.critics.trunk.params, encoder_tau.unwrap_or(tau));
-        if let (Some(target), Some(tau)) = (&mut self.target_sight, encoder_tau)
-            && let (Some(target), Some(online)) = (target.params(), self.sight.params())
-        {
-            target.polyak_from(online, tau);
+        if let (Some(target), Some(tau)) = (&mut self.target_sight, encoder_tau) {
+            for (target, online) in target.params().into_iter().zip(self.sight.params()) {
+                target.polyak_from(online, tau);
+            }
         }
     }
 }
@@ -287,105 +295,97 @@ fn add_clipped(actions: &mut [f32], std: f32, clip: f32, rng: &mut Rng) {
     }
 }
 
+/// The rows of `more` after those of `to`.
 fn append(to: &mut ObsBuf, more: ObsBuf) {
-    match (to, more) {
-        (ObsBuf::U8(to), ObsBuf::U8(more)) => to.extend(more),
-        (ObsBuf::F32(to), ObsBuf::F32(more)) => to.extend(more),
-        _ => unreachable!("views of one observation have one kind of numbers"),
+    to.floats.extend(more.floats);
+    to.bytes.extend(more.bytes);
+}
+
+impl policy::Actor for PixelLearner {
+    fn act(
+        &mut self,
+        input: ActInput<'_>,
+        _memory: &mut Memory,
+        mode: Mode,
+        rng: &mut Rng,
+        actions: &mut [f32],
+    ) -> Result<(), LearnError> {
+        let seen = self.sight.infer(input.obs);
+        if mode == Mode::Best || self.config.actor == PixelActor::ScheduledNoise {
+            self.mean(&seen, input.rows());
+        } else {
+            self.draw(&seen, input.rows(), 0.0, 0.0, rng);
+        }
+        actions.copy_from_slice(&self.scratch.action);
+        Ok(())
+    }
+
+    fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        self.sight.visit_state("encoder", io)?;
+        self.actor.visit_state(io)
     }
 }
 
 impl ReplayLearner for PixelLearner {
     fn explore(
         &mut self,
-        obs: ObsRef<'_>,
-        _masks: &[bool],
-        rows: usize,
-        progress: Progress,
+        input: ActInput<'_>,
+        _memory: &mut Memory,
+        clock: Clock,
         rng: &mut Rng,
         actions: &mut [f32],
-    ) {
-        let seen = self.sight.infer(obs, rows);
-        let std = self.std(progress);
-        self.draw(&seen, rows, std, f32::INFINITY, rng);
+    ) -> Result<(), LearnError> {
+        let seen = self.sight.infer(input.obs);
+        let std = self.std(clock);
+        self.draw(&seen, input.rows(), std, f32::INFINITY, rng);
         actions.copy_from_slice(&self.scratch.action);
+        Ok(())
     }
 
-    fn predict(
+    fn update(
         &mut self,
-        obs: ObsRef<'_>,
-        _masks: &[bool],
-        rows: usize,
-        deterministic: bool,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) {
-        let seen = self.sight.infer(obs, rows);
-        if deterministic || self.config.actor == PixelActor::ScheduledNoise {
-            self.mean(&seen, rows);
-        } else {
-            self.draw(&seen, rows, 0.0, 0.0, rng);
+        batch: &Batch,
+        context: &mut UpdateContext<'_>,
+        errors: &mut Vec<f32>,
+    ) -> Result<(), LearnError> {
+        let rate = self.config.learning_rate.at(context.fraction()) as f32;
+        self.make_targets(batch, context);
+        let seen = self.update_critics(rate, batch, context, errors)?;
+        self.update_contrast(rate, batch, context)?;
+        if context.number().is_multiple_of(self.config.policy_delay) {
+            self.update_actor(&seen, rate, batch.rows, context)?;
+            self.follow();
         }
-        actions.copy_from_slice(&self.scratch.action);
+        context.metrics.set("learning_rate", f64::from(rate));
+        if self.config.actor == PixelActor::ScheduledNoise {
+            context.metrics.set("exploration_std", f64::from(self.std(context.clock)));
+        }
+        Ok(())
     }
 
-    fn values(&mut self, obs: ObsRef<'_>, _masks: &[bool], rows: usize, values: &mut [f32]) {
-        let seen = self.sight.infer(obs, rows);
+    fn values(&mut self, input: ActInput<'_>, values: &mut [f32]) -> bool {
+        let (seen, rows) = (self.sight.infer(input.obs), input.rows());
         self.mean(&seen, rows);
         let mut q = std::mem::take(&mut self.scratch.q);
         self.critics.lower(&seen, &self.scratch.action, rows, &mut q);
         values.iter_mut().zip(&q).for_each(|(value, q)| *value = q / self.config.reward_scale);
         self.scratch.q = q;
+        true
     }
 
-    fn update(&mut self, mut update: Update<'_>) -> Result<(), Diverged> {
-        let rate = self.config.learning_rate.at(update.progress.fraction()) as f32;
-        self.make_targets(&mut update);
-        let seen = self.update_critics(rate, &mut update)?;
-        self.update_contrast(rate, &mut update)?;
-        if update.number.is_multiple_of(self.config.policy_delay) {
-            self.update_actor(&seen, rate, &mut update)?;
-            self.follow();
-        }
-        update.metrics.set("learning_rate", f64::from(rate));
-        if self.config.actor == PixelActor::ScheduledNoise {
-            let std = self.std(update.progress);
-            update.metrics.set("exploration_std", f64::from(std));
-        }
-        Ok(())
-    }
-
-    fn metric_names(&self) -> &'static [&'static str] {
-        &[
-            "critic_loss",
-            "actor_loss",
-            "q_value_mean",
-            "target_q_mean",
-            "contrastive_loss",
-            "exploration_std",
-            "entropy",
-            "ent_coef",
-            "critic_grad_norm",
-            "actor_grad_norm",
-            "learning_rate",
-        ]
-    }
-
-    fn exchange(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        self.sight.exchange("encoder", io)?;
+    fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
         if let Some(target) = &mut self.target_sight {
-            target.exchange("encoder_target", io)?;
+            target.visit_state("encoder_target", io)?;
         }
-        self.critics.exchange("critic", io)?;
-        self.target_critics.exchange("critic_target", io)?;
-        self.critic_group.exchange("critic", io)?;
-        self.actor.exchange(io)?;
-        self.actor_group.exchange("actor", io)?;
+        self.critics.visit_state("critic", io)?;
+        self.target_critics.visit_state("critic_target", io)?;
+        self.critic_group.visit_state("critic", io)?;
+        self.actor_group.visit_state("actor", io)?;
         if let Some((contrast, group)) = &mut self.contrast {
-            contrast.exchange(io)?;
-            group.exchange("contrast.encoder", io)?;
+            contrast.visit_state(io)?;
+            group.visit_state("contrast.encoder", io)?;
         }
-        self.temperature.exchange(io)
+        self.temperature.visit_state(io)
     }
 }
 

@@ -12,9 +12,9 @@ mod settings;
 
 pub use settings::PixelConfig;
 
-use crate::agent::{Agent, Setup};
+use crate::agent::Setup;
 use crate::parts::checks::BuildError;
-use crate::regimes::{OffPolicy, replay_settings};
+use crate::regimes::{Learner, replay_settings};
 use crate::registry::Algorithm;
 use learner::PixelLearner;
 
@@ -23,9 +23,9 @@ pub struct PixelAc;
 impl Algorithm for PixelAc {
     type Config = PixelConfig;
 
-    fn build(config: PixelConfig, setup: &Setup) -> Result<Box<dyn Agent>, BuildError> {
+    fn build(config: PixelConfig, setup: &Setup) -> Result<Learner, BuildError> {
         config.check().map_err(BuildError::Setting)?;
         let settings = replay_settings!(config)?;
-        Ok(Box::new(OffPolicy::new(PixelLearner::new(config, setup)?, settings, setup)))
+        Ok(Learner::OffPolicy(Box::new(PixelLearner::new(config, setup)?), settings))
     }
 }

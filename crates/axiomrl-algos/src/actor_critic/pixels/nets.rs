@@ -1,5 +1,6 @@
 //! The networks: what is seen is compressed to a few numbers, apart for actor and critics, before anything else.
 
+use crate::parts::columns::join_columns;
 use crate::state::{StateError, StateIo};
 use axiomrl_envs::Rng;
 use axiomrl_nn::{Activation, Init, Mlp, MlpSpec, Params, Tensor, fused_loss, gradients, leaf};
@@ -44,12 +45,7 @@ impl Critics {
     /// Features and action side by side, in `self.joint`.
     fn join(&mut self, seen: &[f32], action: &[f32], rows: usize) {
         self.trunk.infer(seen, rows, &mut self.features);
-        let (width, actions) = (self.trunk.spec.outputs, self.actions);
-        self.joint.clear();
-        for row in 0..rows {
-            self.joint.extend_from_slice(&self.features[row * width..(row + 1) * width]);
-            self.joint.extend_from_slice(&action[row * actions..(row + 1) * actions]);
-        }
+        join_columns(&self.features, action, rows, &mut self.joint);
     }
 
     /// The lower value of each row.
@@ -101,7 +97,7 @@ impl Critics {
         [&mut self.trunk.params, &mut self.heads.params]
     }
 
-    pub fn exchange(&mut self, name: &str, io: &mut StateIo<'_>) -> Result<(), StateError> {
+    pub fn visit_state(&mut self, name: &str, io: &mut StateIo<'_>) -> Result<(), StateError> {
         io.network(&format!("{name}.trunk"), &mut self.trunk)?;
         io.network(&format!("{name}.heads"), &mut self.heads)
     }
@@ -144,7 +140,7 @@ impl Actor {
         [&mut self.trunk.params, &mut self.net.params]
     }
 
-    pub fn exchange(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
+    pub fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
         io.network("actor.trunk", &mut self.trunk)?;
         io.network("actor.net", &mut self.net)
     }

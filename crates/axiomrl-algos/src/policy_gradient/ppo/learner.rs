@@ -1,20 +1,21 @@
 //! Passes of minibatches over a rollout.
 
 use super::PpoConfig;
-use crate::agent::{Diverged, Setup, finite};
+use crate::agent::{Diverged, LearnError, Setup, UpdateContext, finite};
 use crate::parts::checks::BuildError;
 use crate::parts::encode::Encoder;
 use crate::policy_gradient::ppo_loss::{Minibatch, PpoReport, PpoTerms, ppo_loss};
-use crate::policy_gradient::shared::{METRICS, distribution_for, explained_variance, log_step, standardise};
-use crate::regimes::{RolloutLearner, RolloutUpdate};
+use crate::policy::{ActInput, Actor, Memory, Mode};
+use crate::policy_gradient::passes::Passes;
+use crate::policy_gradient::shared::{distribution_for, explained_variance, log_step, standardise, valid_rows};
+use crate::regimes::{ActedRow, Played, RolloutLearner};
 use crate::state::{StateError, StateIo};
 use axiomrl_core::Rollout;
-use axiomrl_envs::{ObsRef, Rng};
+use axiomrl_envs::Rng;
 use axiomrl_nn::{
     AdamConfig, Distribution, Init, Mlp, MlpSpec, Optimizer, OptimizerConfig, Params, clip_scale, fused_loss,
     global_norm, gradients, leaf,
 };
-use rand::seq::SliceRandom;
 
 /// The learner of PPO.
 pub struct PpoLearner {
@@ -30,14 +31,17 @@ pub struct PpoLearner {
     log_std_optimizer: Optimizer,
     head: Vec<f32>,
     values: Vec<f32>,
-    order: Vec<u32>,
+    passes: Passes,
+    /// Rows of a whole rollout.
+    rows: usize,
     minibatch: Minibatch,
 }
 
 impl PpoLearner {
     pub fn new(config: PpoConfig, setup: &Setup) -> Result<Self, BuildError> {
-        let distribution = distribution_for(&setup.action_space)?;
-        let encoder = Encoder::new(&setup.observation_space);
+        let distribution = distribution_for(setup.action_space())?;
+        let encoder = Encoder::new(setup.observation_space());
+        let rows = config.num_steps * setup.num_envs;
         let mut rng = setup.rng("init");
         let spec = |outputs| MlpSpec::new(encoder.width(), &config.hidden_sizes, outputs, config.activation);
         let orthogonal = |output_gain| Init::Orthogonal { hidden_gain: std::f32::consts::SQRT_2, output_gain };
@@ -59,7 +63,8 @@ impl PpoLearner {
             log_std,
             head: Vec::new(),
             values: Vec::new(),
-            order: Vec::new(),
+            passes: Passes::default(),
+            rows,
             minibatch: Minibatch::default(),
         })
     }
@@ -99,7 +104,7 @@ impl PpoLearner {
 /// Copies the chosen steps of a rollout side by side.
 fn gather(rollout: &Rollout, encoder: &Encoder, chosen: &[u32], normalize: bool, into: &mut Minibatch) {
     let spec = rollout.spec();
-    let (obs_width, action_width, mask_width) = (spec.obs_width, spec.action_width, spec.mask_width);
+    let (action_width, mask_width) = (spec.action_width, spec.mask_width);
     into.rows = chosen.len();
     for list in [&mut into.obs, &mut into.action, &mut into.log_prob, &mut into.advantage] {
         list.clear();
@@ -109,7 +114,7 @@ fn gather(rollout: &Rollout, encoder: &Encoder, chosen: &[u32], normalize: bool,
     into.masks.clear();
     for &at in chosen {
         let at = at as usize;
-        into.obs.extend_from_slice(&encoder.encode(rollout.obs.rows(at, at + 1, obs_width)));
+        into.obs.extend_from_slice(&encoder.encode(rollout.obs.row(at)));
         into.action.extend_from_slice(&rollout.action[at * action_width..(at + 1) * action_width]);
         into.log_prob.push(rollout.log_prob[at]);
         into.advantage.push(rollout.advantage[at]);
@@ -122,119 +127,94 @@ fn gather(rollout: &Rollout, encoder: &Encoder, chosen: &[u32], normalize: bool,
     }
 }
 
-impl RolloutLearner for PpoLearner {
+impl Actor for PpoLearner {
     fn act(
         &mut self,
-        obs: ObsRef<'_>,
-        masks: &[bool],
-        rows: usize,
+        input: ActInput<'_>,
+        _memory: &mut Memory,
+        mode: Mode,
         rng: &mut Rng,
         actions: &mut [f32],
-        log_probs: &mut [f32],
-        values: &mut [f32],
-    ) {
-        self.predict(obs, masks, rows, false, rng, actions);
-        let (head_width, action_width) = (self.distribution.head_width(), self.distribution.action_width());
-        let mask_width = masks.len() / rows;
-        for row in 0..rows {
-            log_probs[row] = self.distribution.log_prob(
-                &self.head[row * head_width..(row + 1) * head_width],
-                self.log_std.as_slice(),
-                &masks[row * mask_width..(row + 1) * mask_width],
-                &actions[row * action_width..(row + 1) * action_width],
-            );
-        }
-        RolloutLearner::values(self, obs, rows, values);
-    }
-
-    fn values(&mut self, obs: ObsRef<'_>, rows: usize, values: &mut [f32]) {
-        self.value.infer(&self.encoder.encode(obs), rows, &mut self.values);
-        values[..rows].copy_from_slice(&self.values);
-    }
-
-    fn predict(
-        &mut self,
-        obs: ObsRef<'_>,
-        masks: &[bool],
-        rows: usize,
-        deterministic: bool,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) {
-        self.policy.infer(&self.encoder.encode(obs), rows, &mut self.head);
-        let (head_width, action_width) = (self.distribution.head_width(), self.distribution.action_width());
-        let mask_width = masks.len() / rows;
-        for row in 0..rows {
-            let head = &self.head[row * head_width..(row + 1) * head_width];
-            let mask = &masks[row * mask_width..(row + 1) * mask_width];
-            let action = &mut actions[row * action_width..(row + 1) * action_width];
-            if deterministic {
-                self.distribution.mode(head, self.log_std.as_slice(), mask, action);
-            } else {
-                self.distribution.sample(head, self.log_std.as_slice(), mask, rng, action);
+    ) -> Result<(), LearnError> {
+        self.policy.infer(&self.encoder.encode(input.obs), input.rows(), &mut self.head);
+        let heads = self.head.chunks_exact(self.distribution.head_width());
+        let chosen = actions.chunks_exact_mut(self.distribution.action_width());
+        for (row, (head, action)) in heads.zip(chosen).enumerate() {
+            match mode {
+                Mode::Best => self.distribution.mode(head, self.log_std.as_slice(), input.mask(row), action),
+                Mode::Sample => self.distribution.sample(head, self.log_std.as_slice(), input.mask(row), rng, action),
             }
-        }
-    }
-
-    fn update(&mut self, update: RolloutUpdate<'_>) -> Result<(), Diverged> {
-        let RolloutUpdate { rollout, progress, rng, metrics, updates } = update;
-        let at = progress.fraction();
-        let rate = self.config.learning_rate.at(at) as f32;
-        let terms = PpoTerms {
-            clip: self.config.clip_coef.at(at) as f32,
-            value_clip: self.config.value_clip_coef,
-            value_weight: self.config.vf_coef,
-            entropy_weight: self.config.ent_coef.at(at) as f32,
-        };
-        let steps = rollout.filled * rollout.lanes;
-        self.order.clear();
-        self.order.extend(0..steps as u32);
-        let mut order = std::mem::take(&mut self.order);
-        let outcome = 'epochs: {
-            for _ in 0..self.config.update_epochs {
-                order.shuffle(rng);
-                let mut divergence = 0.0f32;
-                for chosen in order.chunks(self.config.minibatch_size) {
-                    gather(rollout, &self.encoder, chosen, self.config.normalize_advantage, &mut self.minibatch);
-                    *updates += 1;
-                    match self.step(rate, terms, *updates) {
-                        Ok((report, norm)) => {
-                            log_step(metrics, &report, norm);
-                            divergence = divergence.max(report.approx_kl);
-                        }
-                        Err(diverged) => break 'epochs Err(diverged),
-                    }
-                }
-                if self.config.target_kl.is_some_and(|limit| divergence > 1.5 * limit) {
-                    break;
-                }
-            }
-            Ok(())
-        };
-        self.order = order;
-        outcome?;
-        metrics.set("learning_rate", f64::from(rate));
-        metrics.set("clip_range", f64::from(terms.clip));
-        metrics.add("explained_variance", explained_variance(rollout, steps));
-        if let Some(log_std) = self.log_std.as_slice().first() {
-            metrics.set("std", f64::from(log_std.exp()));
         }
         Ok(())
     }
 
-    fn metric_names(&self) -> &'static [&'static str] {
-        METRICS
+    fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        io.network("policy", &mut self.policy)?;
+        if !self.log_std.as_slice().is_empty() {
+            io.params("log_std", &mut self.log_std)?;
+        }
+        Ok(())
+    }
+}
+
+impl RolloutLearner for PpoLearner {
+    fn play(
+        &mut self,
+        input: ActInput<'_>,
+        memory: &mut Memory,
+        rng: &mut Rng,
+        row: ActedRow<'_>,
+    ) -> Result<(), LearnError> {
+        let ActedRow { actions, log_probs, values } = row;
+        self.act(input, memory, Mode::Sample, rng, actions)?;
+        let heads = self.head.chunks_exact(self.distribution.head_width());
+        let chosen = actions.chunks_exact(self.distribution.action_width());
+        for (row, (head, action)) in heads.zip(chosen).enumerate() {
+            log_probs[row] = self.distribution.log_prob(head, self.log_std.as_slice(), input.mask(row), action);
+        }
+        RolloutLearner::values(self, input, &memory.state, values)
     }
 
-    fn exchange(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        io.network("policy", &mut self.policy)?;
+    fn values(&mut self, input: ActInput<'_>, _memory: &[f32], values: &mut [f32]) -> Result<(), LearnError> {
+        self.value.infer(&self.encoder.encode(input.obs), input.rows(), &mut self.values);
+        values[..input.rows()].copy_from_slice(&self.values);
+        Ok(())
+    }
+
+    fn update(&mut self, played: Played<'_>, context: &mut UpdateContext<'_>) -> Result<bool, LearnError> {
+        let (rollout, at, config) = (played.rollout, context.fraction(), &self.config);
+        let rate = config.learning_rate.at(at) as f32;
+        let terms = PpoTerms {
+            clip: config.clip_coef.at(at) as f32,
+            value_clip: config.value_clip_coef,
+            value_weight: config.vf_coef,
+            entropy_weight: config.ent_coef.at(at) as f32,
+        };
+        let chosen = self.passes.next(config.minibatch_size, context.rng, || valid_rows(rollout));
+        let chosen = &self.passes.order()[chosen];
+        gather(rollout, &self.encoder, chosen, config.normalize_advantage, &mut self.minibatch);
+        let (report, norm) = self.step(rate, terms, context.number())?;
+        log_step(context.metrics, &report, norm);
+        let done = self.passes.stepped(report.approx_kl, self.config.update_epochs, self.config.target_kl);
+        if done {
+            context.metrics.set("learning_rate", f64::from(rate));
+            context.metrics.set("clip_range", f64::from(terms.clip));
+            let steps = rollout.filled * rollout.lanes;
+            context.metrics.add("explained_variance", explained_variance(rollout, steps));
+            if let Some(log_std) = self.log_std.as_slice().first() {
+                context.metrics.set("std", f64::from(log_std.exp()));
+            }
+        }
+        Ok(done)
+    }
+
+    fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
         io.network("value", &mut self.value)?;
         io.optimizer("policy", &mut self.policy_optimizer)?;
         io.optimizer("value", &mut self.value_optimizer)?;
         if !self.log_std.as_slice().is_empty() {
-            io.params("log_std", &mut self.log_std)?;
             io.optimizer("log_std", &mut self.log_std_optimizer)?;
         }
-        Ok(())
+        self.passes.visit_state(self.rows, io)
     }
 }

@@ -27,10 +27,10 @@
 
 mod learner;
 
-use crate::agent::{Agent, Setup};
+use crate::agent::Setup;
 use crate::config::layer_widths;
 use crate::parts::checks::BuildError;
-use crate::regimes::OnPolicy;
+use crate::regimes::{Learner, RolloutSettings};
 use crate::registry::Algorithm;
 use axiomrl_core::Schedule;
 use axiomrl_nn::Activation;
@@ -121,8 +121,13 @@ pub struct Ppo;
 impl Algorithm for Ppo {
     type Config = PpoConfig;
 
-    fn build(config: PpoConfig, setup: &Setup) -> Result<Box<dyn Agent>, BuildError> {
-        let (num_steps, gamma, lambda) = (config.num_steps, config.gamma, config.gae_lambda);
-        Ok(Box::new(OnPolicy::new(PpoLearner::new(config, setup)?, num_steps, gamma, lambda, setup)))
+    fn build(config: PpoConfig, setup: &Setup) -> Result<Learner, BuildError> {
+        let settings = RolloutSettings {
+            num_steps: config.num_steps,
+            sequence_length: 1,
+            gamma: config.gamma,
+            gae_lambda: config.gae_lambda,
+        };
+        Ok(Learner::OnPolicy(Box::new(PpoLearner::new(config, setup)?), settings))
     }
 }

@@ -69,10 +69,10 @@ impl ActorCritic {
         torsos.chain([&mut self.policy.params, &mut self.value.params]).collect()
     }
 
-    pub fn exchange(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        self.torso.exchange("policy", io)?;
+    pub fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        self.torso.visit_state("policy", io)?;
         if let Some(torso) = &mut self.value_torso {
-            torso.exchange("value", io)?;
+            torso.visit_state("value", io)?;
         }
         io.network("policy.head", &mut self.policy)?;
         io.network("value.head", &mut self.value)

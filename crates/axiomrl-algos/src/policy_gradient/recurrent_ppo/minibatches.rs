@@ -3,7 +3,7 @@
 use crate::parts::torso::Sequences;
 use crate::policy_gradient::ppo_loss::{Minibatch, PpoGradient, PpoReport, PpoTerms, ppo_loss};
 use crate::policy_gradient::shared::standardise;
-use crate::regimes::RecurrentUpdate;
+use crate::regimes::Played;
 use axiomrl_core::Rollout;
 use axiomrl_envs::ObsBuf;
 use axiomrl_nn::Distribution;
@@ -18,8 +18,8 @@ pub struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    pub fn new(update: &RecurrentUpdate<'a>, state_width: usize) -> Self {
-        let RecurrentUpdate { rollout, starts, states, length, .. } = *update;
+    pub fn new(played: Played<'a>, state_width: usize) -> Self {
+        let Played { rollout, starts, states, length } = played;
         Self { rollout, starts, states, length, state_width }
     }
 
@@ -41,6 +41,7 @@ impl<'a> Source<'a> {
 }
 
 /// Sequences time-major, the shorter ones padded at their end, and the real steps among them.
+#[derive(Default)]
 pub struct SequenceMinibatch {
     steps: usize,
     rows: usize,
@@ -54,42 +55,32 @@ pub struct SequenceMinibatch {
     batch: Minibatch,
 }
 
-impl Default for SequenceMinibatch {
-    fn default() -> Self {
-        Self {
-            steps: 0,
-            rows: 0,
-            obs: ObsBuf::F32(Vec::new()),
-            resets: Vec::new(),
-            state: Vec::new(),
-            real: Vec::new(),
-            batch: Minibatch::default(),
-        }
-    }
-}
-
 impl SequenceMinibatch {
     /// Copies the chosen sequences side by side.
-    pub fn gather(&mut self, source: &Source<'_>, chosen: &[usize], normalize: bool) {
-        let (rollout, width) = (source.rollout, source.rollout.spec().obs_width);
+    pub fn gather(&mut self, source: &Source<'_>, chosen: &[u32], normalize: bool) {
+        let rollout = source.rollout;
+        let chosen: Vec<usize> = chosen.iter().map(|&i| i as usize).collect();
         self.rows = chosen.len();
         self.steps = chosen.iter().map(|&i| source.len(i)).max().unwrap_or(0);
-        self.obs = ObsBuf::zeros(rollout.obs.dtype(), self.steps * self.rows * width);
+        // Padding is shown as zeros.
+        self.obs = ObsBuf::zeros(rollout.obs.widths(), self.steps * self.rows);
         self.resets.clear();
         self.resets.resize(self.steps * self.rows, false);
         self.state.clear();
         self.real.clear();
         self.batch = Minibatch::default();
-        for &i in chosen {
+        for &i in &chosen {
             self.state.extend_from_slice(&source.states[i * source.state_width..(i + 1) * source.state_width]);
         }
         for t in 0..self.steps {
             for (row, &i) in chosen.iter().enumerate().filter(|&(_, &i)| t < source.len(i)) {
                 let (from, to) = (source.row(i, t), t * self.rows + row);
-                self.obs.row_mut(to, width).copy_from(rollout.obs.rows(from, from + 1, width));
+                self.obs.row_mut(to).copy_from(rollout.obs.row(from));
                 self.resets[to] = source.starts[from];
-                self.real.push(to);
-                self.copy_step(rollout, from);
+                if rollout.valid[from] {
+                    self.real.push(to);
+                    self.copy_step(rollout, from);
+                }
             }
         }
         if normalize && self.batch.rows > 1 {

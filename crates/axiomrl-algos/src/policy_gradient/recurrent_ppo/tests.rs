@@ -1,6 +1,8 @@
 use super::*;
-use crate::agent::Progress;
-use axiomrl_envs::{VecOptions, make_vec};
+use crate::agent::{Agent, Clock, Need};
+use crate::regimes::OnPolicy;
+use axiomrl_core::Metrics;
+use axiomrl_envs::{ActionMap, Purpose, Seeding, Wrapping, source};
 use std::sync::{Arc, Mutex};
 
 /// Looks at every ratio before the first step on each rollout, then learns.
@@ -11,93 +13,72 @@ struct Watched {
     forget: bool,
 }
 
-impl RecurrentLearner for Watched {
-    fn state_width(&self) -> usize {
-        self.inner.state_width()
+impl Actor for Watched {
+    fn memory_width(&self) -> usize {
+        self.inner.memory_width()
     }
 
     fn act(
         &mut self,
-        obs: ObsRef<'_>,
-        masks: &[bool],
-        rows: usize,
-        starts: &[bool],
-        state: &mut [f32],
+        input: ActInput<'_>,
+        memory: &mut Memory,
+        mode: Mode,
         rng: &mut Rng,
         actions: &mut [f32],
-        log_probs: &mut [f32],
-        values: &mut [f32],
-    ) {
-        self.inner.act(obs, masks, rows, starts, state, rng, actions, log_probs, values);
+    ) -> Result<(), LearnError> {
+        self.inner.act(input, memory, mode, rng, actions)
     }
 
-    fn values(&mut self, obs: ObsRef<'_>, rows: usize, state: &[f32], values: &mut [f32]) {
-        RecurrentLearner::values(&mut self.inner, obs, rows, state, values);
+    fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        self.inner.visit_policy(io)
     }
+}
 
-    fn predict(
+impl RolloutLearner for Watched {
+    fn play(
         &mut self,
-        obs: ObsRef<'_>,
-        masks: &[bool],
-        rows: usize,
-        deterministic: bool,
-        starts: &[bool],
-        state: &mut [f32],
+        input: ActInput<'_>,
+        memory: &mut Memory,
         rng: &mut Rng,
-        actions: &mut [f32],
-    ) {
-        self.inner.predict(obs, masks, rows, deterministic, starts, state, rng, actions);
+        row: ActedRow<'_>,
+    ) -> Result<(), LearnError> {
+        self.inner.play(input, memory, rng, row)
     }
 
-    fn update(&mut self, update: RecurrentUpdate<'_>) -> Result<(), Diverged> {
+    fn values(&mut self, input: ActInput<'_>, memory: &[f32], values: &mut [f32]) -> Result<(), LearnError> {
+        self.inner.values(input, memory, values)
+    }
+
+    fn update(&mut self, played: Played<'_>, context: &mut UpdateContext<'_>) -> Result<bool, LearnError> {
         let learner = &mut self.inner;
-        let source = Source::new(&update, learner.net.state_width());
-        let all: Vec<usize> = (0..source.count()).collect();
-        learner.minibatch.gather(&source, &all, false);
-        let mut state = learner.minibatch.state.clone();
-        if self.forget {
-            state.fill(0.0);
+        if learner.passes.order().is_empty() {
+            let source = Source::new(played, learner.net.state_width());
+            let all: Vec<u32> = (0..source.count() as u32).collect();
+            learner.minibatch.gather(&source, &all, false);
+            let mut state = learner.minibatch.state.clone();
+            if self.forget {
+                state.fill(0.0);
+            }
+            learner.net.infer(learner.minibatch.sequences(), &mut state, &mut learner.head, &mut learner.values);
+            let log_std = learner.log_std.as_slice();
+            let worst = learner.minibatch.largest_ratio_error(&learner.distribution, &learner.head, log_std);
+            self.worst.lock().unwrap().push(worst);
         }
-        learner.net.infer(learner.minibatch.sequences(), &mut state, &mut learner.head, &mut learner.values);
-        let log_std = learner.log_std.as_slice();
-        let worst = learner.minibatch.largest_ratio_error(&learner.distribution, &learner.head, log_std);
-        self.worst.lock().unwrap().push(worst);
-        learner.update(update)
+        learner.update(played, context)
     }
 
-    fn metric_names(&self) -> &'static [&'static str] {
-        self.inner.metric_names()
-    }
-
-    fn exchange(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        self.inner.exchange(io)
+    fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        self.inner.visit_state(io)
     }
 }
 
 /// The worst ratio before the first step on each of several rollouts.
 fn ratios(env_id: &str, config: RecurrentPpoConfig, forget: bool) -> Vec<f32> {
-    let options = VecOptions {
-        num_envs: 3,
-        seed: 1,
-        stream: "env",
-        action_repeat: 1,
-        frame_stack: 1,
-        normalize_observation: false,
-        normalize_reward: false,
-        gamma: 0.99,
-    };
-    let mut env = make_vec(env_id, &Default::default(), &options).unwrap();
-    let setup = Setup {
-        observation_space: env.observation_space().clone(),
-        action_space: env.action_space().clone(),
-        num_envs: 3,
-        seed: 1,
-        masked: false,
-        frame_stack: 1,
-        goal_task: None,
-    };
+    let source = source(env_id, &Default::default(), Wrapping::default()).unwrap();
+    let mut env = source.make(3, &Seeding::new(1, "env"), Purpose::Training).unwrap();
+    let setup = Setup { num_envs: 3, seed: 1, ..Setup::new(env.spaces().clone()) };
     let worst = Arc::new(Mutex::new(Vec::new()));
-    let settings = RecurrentSettings {
+    let settings = RolloutSettings {
         num_steps: config.num_steps,
         sequence_length: config.sequence_length,
         gamma: 0.99,
@@ -105,15 +86,23 @@ fn ratios(env_id: &str, config: RecurrentPpoConfig, forget: bool) -> Vec<f32> {
     };
     let inner = RecurrentPpoLearner::new(config, &setup).unwrap();
     let learner = Watched { inner, worst: worst.clone(), forget };
-    let mut agent = RecurrentRollout::new(learner, settings, &setup);
-    let mut actions = vec![0.0; 3 * env.action_space().width()];
-    env.reset();
-    let total = 300;
-    for steps in (0..total).step_by(3) {
-        agent.act(env.state(), Progress { steps, total }, &mut actions);
-        env.step(0..3, &actions);
-        agent.observe(0..3, &actions, env.state());
-        agent.learn(env.state(), Progress { steps: steps + 3, total }).unwrap();
+    let mut agent = OnPolicy::new(Box::new(learner), settings, &setup).unwrap();
+    let map = ActionMap::of(setup.action_space()).unwrap();
+    let mut actions = vec![0.0; 3 * setup.action_width()];
+    let mut executed = actions.clone();
+    env.reset(None).unwrap();
+    agent.restarted(0..3, env.state()).unwrap();
+    let mut metrics = Metrics::default();
+    let mut clock = Clock { total: 300, ..Clock::default() };
+    while clock.at < clock.total {
+        agent.act(env.state(), clock, &mut actions).unwrap();
+        map.to_env(&actions, &mut executed);
+        env.step(0..3, &executed).unwrap();
+        agent.observe(0..3, &actions, env.state()).unwrap();
+        (clock.env_steps, clock.at) = (clock.env_steps + 3, clock.at + 3);
+        while agent.need(clock) == Need::Update {
+            clock.updates += agent.update(clock, &mut metrics).unwrap();
+        }
     }
     let worst = worst.lock().unwrap().clone();
     assert!(worst.len() >= 4, "{} rollouts", worst.len());

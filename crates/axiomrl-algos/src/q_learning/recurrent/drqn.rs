@@ -36,12 +36,12 @@
 use super::config::DrqnConfig;
 use super::learner::QLearner;
 use super::net::QNet;
-use crate::parts::torso::{Torso, TorsoSpec};
-use crate::agent::{Agent, Setup};
+use crate::agent::Setup;
 use crate::parts::checks::BuildError;
-use crate::regimes::{Sequence, SequenceSettings, prioritized_replay_settings};
-use crate::registry::Algorithm;
+use crate::parts::torso::{Torso, TorsoSpec};
 use crate::q_learning::direct::DirectNet;
+use crate::regimes::{Learner, SequenceSettings, prioritized_replay_settings};
+use crate::registry::Algorithm;
 use axiomrl_envs::Space;
 use axiomrl_nn::{AdamConfig, Init, MlpSpec, OptimizerConfig};
 
@@ -50,8 +50,8 @@ pub struct Drqn;
 impl Algorithm for Drqn {
     type Config = DrqnConfig;
 
-    fn build(config: DrqnConfig, setup: &Setup) -> Result<Box<dyn Agent>, BuildError> {
-        let Space::Discrete { n: actions } = setup.action_space else {
+    fn build(config: DrqnConfig, setup: &Setup) -> Result<Learner, BuildError> {
+        let &Space::Discrete { n: actions } = setup.action_space() else {
             return Err(BuildError::Setting("this algorithm acts in Discrete spaces".to_owned()));
         };
         if let Some(problem) = config.contradiction() {
@@ -59,7 +59,7 @@ impl Algorithm for Drqn {
         }
         let mut rng = setup.rng("init");
         let shape = TorsoSpec {
-            observations: &setup.observation_space,
+            observations: setup.observation_space(),
             vision: config.vision,
             encoder: &config.hidden_sizes,
             activation: config.activation,
@@ -72,7 +72,7 @@ impl Algorithm for Drqn {
         let settings = settings(&config)?;
         let adam = OptimizerConfig::Adam(AdamConfig { eps: config.adam_eps, ..AdamConfig::default() });
         let learner = QLearner::new(config, actions, QNet::new(torso, head), &adam);
-        Ok(Box::new(Sequence::new(learner, settings, setup)))
+        Ok(Learner::Sequences(Box::new(learner), settings))
     }
 }
 

@@ -3,11 +3,12 @@
 use super::config::DrqnConfig;
 use super::loss::{LossInput, Report, from_scale, sequence_loss};
 use super::net::QNet;
-use crate::parts::torso::Sequences;
-use crate::agent::{Diverged, Progress, finite};
+use crate::agent::{Clock, LearnError, UpdateContext, finite};
 use crate::parts::actions::argmax;
 use crate::parts::group::{ParamGroup, slices};
-use crate::regimes::{SequenceLearner, SequenceUpdate};
+use crate::parts::torso::Sequences;
+use crate::policy::{ActInput, Actor, Memory, Mode};
+use crate::regimes::SequenceLearner;
 use crate::state::{StateError, StateIo};
 use axiomrl_core::explore::epsilon_greedy;
 use axiomrl_core::{Schedule, SequenceBatch};
@@ -39,14 +40,15 @@ impl QLearner {
     }
 
     /// Values of every action one observation further, in `self.q`.
-    fn look(&mut self, obs: ObsRef<'_>, rows: usize, starts: &[bool], state: &mut [f32]) {
-        self.online.infer(Sequences { steps: 1, rows, obs, resets: starts }, state, &mut self.q);
+    fn look(&mut self, obs: ObsRef<'_>, memory: &mut Memory) {
+        let sequences = Sequences { steps: 1, rows: obs.rows, obs, resets: &memory.starts };
+        self.online.infer(sequences, &mut memory.state, &mut self.q);
     }
 
-    fn greedy(&self, masks: &[bool], actions: &mut [f32]) {
-        let n = self.actions;
-        for (row, action) in actions.iter_mut().enumerate() {
-            *action = argmax(&self.q[row * n..(row + 1) * n], mask(masks, row, n)) as f32;
+    fn best_actions(&mut self, input: ActInput<'_>, memory: &mut Memory, actions: &mut [f32]) {
+        self.look(input.obs, memory);
+        for (row, (action, q)) in actions.iter_mut().zip(self.q.chunks_exact(self.actions)).enumerate() {
+            *action = argmax(q, input.mask(row)) as f32;
         }
     }
 
@@ -56,53 +58,49 @@ impl QLearner {
     }
 }
 
-fn mask(masks: &[bool], row: usize, actions: usize) -> &[bool] {
-    masks.get(row * actions..(row + 1) * actions).unwrap_or(&[])
-}
-
-impl SequenceLearner for QLearner {
-    fn state_width(&self) -> usize {
+impl Actor for QLearner {
+    fn memory_width(&self) -> usize {
         self.online.state_width()
     }
 
+    fn act(
+        &mut self,
+        input: ActInput<'_>,
+        memory: &mut Memory,
+        _mode: Mode,
+        _rng: &mut Rng,
+        actions: &mut [f32],
+    ) -> Result<(), LearnError> {
+        self.best_actions(input, memory, actions);
+        Ok(())
+    }
+
+    fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        self.online.visit_state("q", io)
+    }
+}
+
+impl SequenceLearner for QLearner {
     fn explore(
         &mut self,
-        obs: ObsRef<'_>,
-        masks: &[bool],
-        rows: usize,
-        starts: &[bool],
-        state: &mut [f32],
-        progress: Progress,
+        input: ActInput<'_>,
+        memory: &mut Memory,
+        clock: Clock,
         rng: &mut Rng,
         actions: &mut [f32],
-    ) {
-        self.predict(obs, masks, rows, starts, state, actions);
-        epsilon_greedy(actions, self.actions, masks, self.epsilon.at(progress.fraction()), rng);
+    ) -> Result<(), LearnError> {
+        self.best_actions(input, memory, actions);
+        epsilon_greedy(actions, self.actions, input.masks, self.epsilon.at(clock.fraction()), rng);
+        Ok(())
     }
 
-    fn predict(
+    fn update(
         &mut self,
-        obs: ObsRef<'_>,
-        masks: &[bool],
-        rows: usize,
-        starts: &[bool],
-        state: &mut [f32],
-        actions: &mut [f32],
-    ) {
-        self.look(obs, rows, starts, state);
-        self.greedy(masks, actions);
-    }
-
-    fn values(&mut self, obs: ObsRef<'_>, masks: &[bool], rows: usize, values: &mut [f32]) {
-        let mut state = vec![0.0; rows * self.state_width()];
-        self.look(obs, rows, &vec![true; rows], &mut state);
-        for (row, (value, q)) in values.iter_mut().zip(self.q.chunks_exact(self.actions)).enumerate() {
-            *value = from_scale(self.config.value_rescale, q[argmax(q, mask(masks, row, self.actions))]);
-        }
-    }
-
-    fn update(&mut self, update: SequenceUpdate<'_>) -> Result<(), Diverged> {
-        let (batch, config) = (update.batch, &self.config);
+        batch: &SequenceBatch,
+        context: &mut UpdateContext<'_>,
+        errors: &mut Vec<f32>,
+    ) -> Result<(), LearnError> {
+        let config = &self.config;
         let all =
             Sequences { steps: batch.steps + 1, rows: batch.rows, obs: batch.obs.as_ref(), resets: &batch.starts };
         // Each network looks at the whole sequence with a memory of its own.
@@ -127,18 +125,20 @@ impl SequenceLearner for QLearner {
             report = found;
             (report.loss, gradient)
         });
-        finite("the loss", report.loss, update.number)?;
-        let rate = config.learning_rate.at(update.progress.fraction()) as f32;
+        finite("the loss", report.loss, context.number())?;
+        let rate = config.learning_rate.at(context.fraction()) as f32;
         let norm = self.group.step(&mut self.online.params(), &slices(&gradients), rate);
-        finite("the gradient of the Q-network", norm, update.number)?;
-        update.errors.extend_from_slice(&report.errors);
-        update.metrics.add("loss", report.loss);
-        update.metrics.add("q_value_mean", report.q_mean);
-        update.metrics.add("target_mean", report.target_mean);
-        update.metrics.add("td_error_mean", report.td_error_mean);
-        update.metrics.add("grad_norm", norm);
-        update.metrics.set("learning_rate", f64::from(rate));
-        update.metrics.set("exploration_rate", self.epsilon.at(update.progress.fraction()));
+        finite("the gradient of the Q-network", norm, context.number())?;
+        errors.extend_from_slice(&report.errors);
+        let exploration_rate = self.epsilon.at(context.fraction());
+        let metrics = &mut *context.metrics;
+        metrics.add("loss", report.loss);
+        metrics.add("q_value_mean", report.q_mean);
+        metrics.add("target_mean", report.target_mean);
+        metrics.add("td_error_mean", report.td_error_mean);
+        metrics.add("grad_norm", norm);
+        metrics.set("learning_rate", f64::from(rate));
+        metrics.set("exploration_rate", exploration_rate);
         Ok(())
     }
 
@@ -149,13 +149,16 @@ impl SequenceLearner for QLearner {
         }
     }
 
-    fn metric_names(&self) -> &'static [&'static str] {
-        &["loss", "q_value_mean", "target_mean", "td_error_mean", "grad_norm", "learning_rate", "exploration_rate"]
+    fn values(&mut self, input: ActInput<'_>, values: &mut [f32]) {
+        let mut memory = Memory::new(input.rows(), self.memory_width());
+        self.look(input.obs, &mut memory);
+        for (row, (value, q)) in values.iter_mut().zip(self.q.chunks_exact(self.actions)).enumerate() {
+            *value = from_scale(self.config.value_rescale, q[argmax(q, input.mask(row))]);
+        }
     }
 
-    fn exchange(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        self.online.exchange("q", io)?;
-        self.target.exchange("q_target", io)?;
-        self.group.exchange("q", io)
+    fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        self.target.visit_state("q_target", io)?;
+        self.group.visit_state("q", io)
     }
 }

@@ -1,10 +1,10 @@
 //! Values of all actions, from what is remembered.
 
 use crate::parts::torso::{Sequences, Torso};
-use crate::state::{StateError, StateIo};
 use crate::q_learning::direct::DirectNet;
 use crate::q_learning::heads::Head;
 use crate::q_learning::outcomes::Outcomes;
+use crate::state::{StateError, StateIo};
 use axiomrl_nn::{Grad, Params, fused_loss, gradients_of};
 
 /// A torso and a head of one or two streams.
@@ -77,8 +77,8 @@ impl QNet {
         }
     }
 
-    pub fn exchange(&mut self, name: &str, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        self.torso.exchange(name, io)?;
-        self.head.exchange(name, io)
+    pub fn visit_state(&mut self, name: &str, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        self.torso.visit_state(name, io)?;
+        self.head.visit_state(name, io)
     }
 }

@@ -1,21 +1,16 @@
 use super::super::presets;
 use super::*;
-use axiomrl_core::{Batch, Metrics, stream};
-use axiomrl_envs::{BoxSpace, DType, Space};
+use crate::policy::Actor as _;
+use crate::state::Snapshot;
+use axiomrl_core::{BatchShape, Metrics, stream};
+use axiomrl_envs::{BoxSpace, ObsWidths, Space, Spaces};
 use rand::RngExt;
 
 const SIDE: usize = 16;
 
 fn setup() -> Setup {
-    Setup {
-        observation_space: Space::Box(BoxSpace::image(SIDE, SIDE, 2)),
-        action_space: Space::Box(BoxSpace::uniform(2, -1.0, 1.0)),
-        num_envs: 1,
-        seed: 3,
-        masked: false,
-        frame_stack: 1,
-        goal_task: None,
-    }
+    let spaces = Spaces::new(Space::Box(BoxSpace::image(SIDE, SIDE, 2)), Space::Box(BoxSpace::uniform(2, -1.0, 1.0)));
+    Setup { seed: 3, ..Setup::new(spaces) }
 }
 
 fn small(config: PixelConfig) -> PixelConfig {
@@ -25,22 +20,25 @@ fn small(config: PixelConfig) -> PixelConfig {
 fn batch(rows: usize) -> Batch {
     let mut rng = stream(5, "batch");
     let mut batch = Batch::default();
-    batch.resize(rows, DType::U8, SIDE * SIDE * 2, 2, 0);
-    for obs in [&mut batch.obs, &mut batch.next_obs] {
-        let ObsBuf::U8(bytes) = obs else { panic!("images are bytes") };
-        bytes.iter_mut().for_each(|byte| *byte = rng.random());
-    }
+    let widths = ObsWidths { floats: 0, bytes: SIDE * SIDE * 2 };
+    batch.resize(&BatchShape { steps: 1, widths, action_width: 2, ..BatchShape::default() }, rows);
+    batch.obs.bytes.iter_mut().for_each(|byte| *byte = rng.random());
     batch.action.iter_mut().for_each(|a| *a = rng.random_range(-1.0..1.0));
     batch.reward.iter_mut().for_each(|r| *r = rng.random_range(-1.0..1.0));
     batch.discount.fill(0.9);
     batch
 }
 
-/// Every tensor of the model, by name.
+/// Every tensor of the networks, by name.
 fn tensors(learner: &mut PixelLearner) -> std::collections::BTreeMap<String, Vec<f32>> {
-    let mut snapshot = axiomrl_core::Snapshot::default();
-    learner.exchange(&mut StateIo::Save(&mut snapshot)).unwrap();
-    snapshot.model.into_iter().map(|(name, tensor)| (name, tensor.values)).collect()
+    let mut snapshot = Snapshot::default();
+    let mut io = StateIo::save(&mut snapshot, None);
+    io.policy(|io| learner.visit_policy(io)).unwrap();
+    learner.visit_state(&mut io).unwrap();
+    let all = snapshot.policy.tensors.into_iter().chain(snapshot.training.tensors);
+    // Adam's moments end in `.m` and `.v`.
+    let networks = all.filter(|(name, _)| !name.ends_with(".m") && !name.ends_with(".v"));
+    networks.map(|(name, tensor)| (name, tensor.values)).collect()
 }
 
 /// Names of the networks that changed.
@@ -57,17 +55,10 @@ fn changed(learner: &mut PixelLearner, work: impl FnOnce(&mut PixelLearner)) -> 
     names
 }
 
-fn with_update<R>(work: impl FnOnce(Update<'_>) -> R) -> R {
-    let (mut rng, mut metrics, mut errors) = (stream(9, "learn"), Metrics::default(), Vec::new());
-    work(Update {
-        batch: &batch(6),
-        progress: Progress { steps: 10, total: 100 },
-        number: 2,
-        closes_burst: true,
-        rng: &mut rng,
-        metrics: &mut metrics,
-        errors: &mut errors,
-    })
+fn with_context<R>(work: impl FnOnce(&mut UpdateContext<'_>) -> R) -> R {
+    let (mut rng, mut metrics) = (stream(9, "learn"), Metrics::default());
+    let clock = Clock { env_steps: 10, updates: 1, at: 10, total: 100 };
+    work(&mut UpdateContext { clock, closes_burst: true, rng: &mut rng, metrics: &mut metrics })
 }
 
 #[test]
@@ -76,14 +67,14 @@ fn critics_train_the_encoder_and_the_actor_does_not() {
         let mut learner = PixelLearner::new(small(config), &setup()).unwrap();
         let mut seen = Vec::new();
         let by_critics = changed(&mut learner, |learner| {
-            with_update(|mut update| {
-                learner.make_targets(&mut update);
-                seen = learner.update_critics(1e-3, &mut update).unwrap();
+            with_context(|context| {
+                learner.make_targets(&batch(6), context);
+                seen = learner.update_critics(1e-3, &batch(6), context, &mut Vec::new()).unwrap();
             });
         });
         assert_eq!(by_critics, ["critic.heads", "critic.trunk", "encoder.vision"]);
         let by_actor = changed(&mut learner, |learner| {
-            with_update(|mut update| learner.update_actor(&seen, 1e-3, &mut update).unwrap());
+            with_context(|context| learner.update_actor(&seen, 1e-3, 6, context).unwrap());
         });
         assert!(by_actor.iter().all(|name| name.starts_with("actor") || name.contains("ent")), "{by_actor:?}");
     }
@@ -93,7 +84,7 @@ fn critics_train_the_encoder_and_the_actor_does_not() {
 fn the_contrastive_task_trains_encoder_trunk_and_matrix() {
     let mut learner = PixelLearner::new(small(presets::curl()), &setup()).unwrap();
     let names = changed(&mut learner, |learner| {
-        with_update(|mut update| learner.update_contrast(1e-3, &mut update).unwrap());
+        with_context(|context| learner.update_contrast(1e-3, &batch(6), context).unwrap());
     });
     assert_eq!(names, ["contrast.matrix", "critic.trunk", "encoder.vision"]);
 }
@@ -103,17 +94,7 @@ fn targets_by_hand_without_a_future() {
     let mut learner = PixelLearner::new(small(presets::drqv2()), &setup()).unwrap();
     let mut ended = batch(6);
     ended.discount.fill(0.0);
-    let (mut rng, mut metrics, mut errors) = (stream(9, "learn"), Metrics::default(), Vec::new());
-    let mut update = Update {
-        batch: &ended,
-        progress: Progress { steps: 10, total: 100 },
-        number: 1,
-        closes_burst: true,
-        rng: &mut rng,
-        metrics: &mut metrics,
-        errors: &mut errors,
-    };
-    learner.make_targets(&mut update);
+    with_context(|context| learner.make_targets(&ended, context));
     assert_eq!(learner.scratch.targets, ended.reward, "where an episode terminated there is only the reward");
 }
 

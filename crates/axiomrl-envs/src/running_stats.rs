@@ -4,11 +4,37 @@ use serde::{Deserialize, Serialize};
 
 /// Mean and variance of every column, updated row by row or batch by batch, in double precision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Saved")]
 pub struct RunningStats {
     count: u64,
     mean: Vec<f64>,
     /// Sum of squared distances from the mean.
     spread: Vec<f64>,
+}
+
+/// Statistics as a file has them.
+#[derive(Deserialize)]
+struct Saved {
+    count: u64,
+    mean: Vec<f64>,
+    spread: Vec<f64>,
+}
+
+impl TryFrom<Saved> for RunningStats {
+    type Error = String;
+
+    fn try_from(saved: Saved) -> Result<Self, String> {
+        let Saved { count, mean, spread } = saved;
+        if mean.len() != spread.len() {
+            return Err(format!("statistics with {} means and {} spreads", mean.len(), spread.len()));
+        }
+        let possible = mean.iter().all(|x| x.is_finite()) && spread.iter().all(|x| x.is_finite() && *x >= 0.0);
+        // Beyond this a count has no double of its own, and no run gets there.
+        if !possible || count > 1 << 53 {
+            return Err("statistics that no observations give".to_owned());
+        }
+        Ok(Self { count, mean, spread })
+    }
 }
 
 impl RunningStats {
@@ -18,6 +44,15 @@ impl RunningStats {
 
     pub fn width(&self) -> usize {
         self.mean.len()
+    }
+
+    /// Refuses statistics of another width, or that no stream of numbers has.
+    pub fn check(&self, width: usize) -> Result<(), String> {
+        if self.mean.len() != width || self.spread.len() != width {
+            return Err(format!("statistics of {} and {} numbers where {width} belong", self.mean.len(), self.spread.len()));
+        }
+        let sound = self.mean.iter().all(|m| m.is_finite()) && self.spread.iter().all(|s| s.is_finite() && *s >= 0.0);
+        if sound { Ok(()) } else { Err("a mean or variance that no numbers have".to_owned()) }
     }
 
     pub fn count(&self) -> u64 {
@@ -68,6 +103,22 @@ mod tests {
         let n = rows.len() as f64;
         let mean = rows.iter().sum::<f64>() / n;
         (mean, rows.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n)
+    }
+
+    #[test]
+    fn statistics_that_cannot_be_are_refused_when_read() {
+        let read = |text: &str| serde_json::from_str::<RunningStats>(text).map_err(|e| e.to_string());
+        assert!(read(r#"{"count": 2, "mean": [1.0], "spread": [0.5]}"#).is_ok());
+        let refused = [
+            r#"{"count": 2, "mean": [1.0, 2.0], "spread": [0.5]}"#,
+            r#"{"count": 2, "mean": [1.0], "spread": [-0.5]}"#,
+            r#"{"count": 18446744073709551615, "mean": [1.0], "spread": [0.5]}"#,
+            r#"{"count": -1, "mean": [1.0], "spread": [0.5]}"#,
+            r#"{"count": 2, "mean": [null], "spread": [0.5]}"#,
+        ];
+        for text in refused {
+            assert!(read(text).is_err(), "{text}");
+        }
     }
 
     proptest! {

@@ -1,0 +1,212 @@
+//! What acts, and nothing more: input statistics, network, memory and action map, with the spaces they were made for.
+
+use crate::agent::LearnError;
+use crate::parts::statistics::ObsStats;
+use crate::state::{StateError, StateIo};
+use axiomrl_envs::{ActionMap, EnvError, ObsBuf, ObsRef, Rng, Spaces};
+use std::ops::Range;
+
+/// What is acted on: rows of observations and which choices are allowed in each.
+#[derive(Clone, Copy, Debug)]
+pub struct ActInput<'a> {
+    pub obs: ObsRef<'a>,
+    /// Entries for every choice of every row; empty where everything is always allowed.
+    pub masks: &'a [bool],
+}
+
+impl<'a> ActInput<'a> {
+    /// Rows where every action is allowed.
+    pub fn of(obs: ObsRef<'a>) -> Self {
+        Self { obs, masks: &[] }
+    }
+
+    pub fn rows(&self) -> usize {
+        self.obs.rows
+    }
+
+    /// The choices allowed in one row; empty for all.
+    pub fn mask(&self, row: usize) -> &'a [bool] {
+        let width = self.masks.len() / self.obs.rows.max(1);
+        &self.masks[row * width..(row + 1) * width]
+    }
+}
+
+/// What policies remember within episodes: a row for each environment. Memoryless ones have rows of no numbers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Memory {
+    width: usize,
+    pub state: Vec<f32>,
+    /// Environments whose next observation begins an episode.
+    pub starts: Vec<bool>,
+}
+
+impl Memory {
+    /// Empty memories of `rows` environments that begin an episode.
+    pub fn new(rows: usize, width: usize) -> Self {
+        Self { width, state: vec![0.0; rows * width], starts: vec![true; rows] }
+    }
+
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    pub fn row(&self, row: usize) -> &[f32] {
+        &self.state[row * self.width..(row + 1) * self.width]
+    }
+
+    /// Empties the memory of every environment that begins an episode.
+    pub fn empty_at_starts(&mut self) {
+        for (row, _) in self.starts.iter().enumerate().filter(|(_, start)| **start) {
+            self.state[row * self.width..(row + 1) * self.width].fill(0.0);
+        }
+    }
+
+    /// Memory is part of a run: without it a resumed episode would go on with an empty mind.
+    pub fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        io.floats("memory", &mut self.state)?;
+        io.flags("memory.starts", &mut self.starts)
+    }
+}
+
+/// How actions are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// The action thought best.
+    Best,
+    /// Drawn from the policy, where it is stochastic.
+    Sample,
+}
+
+/// The acting half of a learner. Observations come in as networks take them: standardised where the run asks for it.
+pub trait Actor: Send {
+    /// Numbers of a row of memory.
+    fn memory_width(&self) -> usize {
+        0
+    }
+
+    /// Chooses an action for every row. `memory` moves on with every observation; it was emptied where an episode begins.
+    fn act(
+        &mut self,
+        input: ActInput<'_>,
+        memory: &mut Memory,
+        mode: Mode,
+        rng: &mut Rng,
+        actions: &mut [f32],
+    ) -> Result<(), LearnError>;
+
+    /// What was really done and what it brought, for policies that act on it: chance may have overruled their choice.
+    fn feedback(&mut self, _memory: &mut Memory, _envs: Range<usize>, _actions: &[f32], _rewards: &[f32]) {}
+
+    /// Saves or loads what acting needs, and no more.
+    fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError>;
+}
+
+/// A policy on its own: it loads and acts without environment, store or optimiser.
+pub trait Policy: Send {
+    fn spaces(&self) -> &Spaces;
+
+    /// From the actions it chooses to those of the environment.
+    fn action_map(&self) -> &ActionMap;
+
+    fn memory_width(&self) -> usize;
+
+    /// Chooses actions on raw observations; Box actions lie in [−1, 1].
+    fn act(
+        &mut self,
+        input: ActInput<'_>,
+        memory: &mut Memory,
+        mode: Mode,
+        rng: &mut Rng,
+        actions: &mut [f32],
+    ) -> Result<(), LearnError>;
+
+    /// As [`Actor::feedback`].
+    fn feedback(&mut self, memory: &mut Memory, envs: Range<usize>, actions: &[f32], rewards: &[f32]);
+
+    /// The statistics that observations are scaled by, if they are.
+    fn statistics(&self) -> Option<&ObsStats>;
+
+    /// Saves or loads what acting needs: networks and input statistics.
+    fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError>;
+}
+
+/// A learner with all that stands between it and an environment.
+pub struct Acting<L: ?Sized> {
+    spaces: Spaces,
+    map: ActionMap,
+    pub stats: Option<ObsStats>,
+    /// Scaled observations, kept to be allocated once.
+    scaled: ObsBuf,
+    pub learner: Box<L>,
+}
+
+impl<L: Actor + ?Sized> Acting<L> {
+    /// Fails where actions have no bounds, or observations no scale and `normalize_observation` asks for one.
+    pub fn new(learner: Box<L>, spaces: Spaces, normalize_observation: bool) -> Result<Self, EnvError> {
+        let stats = if normalize_observation { Some(ObsStats::new(&spaces)?) } else { None };
+        Ok(Self { map: ActionMap::of(&spaces.action)?, spaces, stats, scaled: ObsBuf::default(), learner })
+    }
+
+    /// Hands the learner what it takes in the place of raw observations.
+    pub fn with_scaled<T>(&mut self, obs: ObsRef<'_>, give: impl FnOnce(&mut L, ObsRef<'_>) -> T) -> T {
+        match &self.stats {
+            None => give(&mut self.learner, obs),
+            Some(stats) => {
+                stats.scale_into(obs, &mut self.scaled);
+                give(&mut self.learner, self.scaled.as_ref())
+            }
+        }
+    }
+
+    /// Counts observations into the statistics, where there are any.
+    pub fn count(&mut self, obs: ObsRef<'_>) {
+        if let Some(stats) = &mut self.stats {
+            stats.count(obs);
+        }
+    }
+}
+
+impl<L: Actor + ?Sized> Policy for Acting<L> {
+    fn spaces(&self) -> &Spaces {
+        &self.spaces
+    }
+
+    fn action_map(&self) -> &ActionMap {
+        &self.map
+    }
+
+    fn memory_width(&self) -> usize {
+        self.learner.memory_width()
+    }
+
+    fn act(
+        &mut self,
+        input: ActInput<'_>,
+        memory: &mut Memory,
+        mode: Mode,
+        rng: &mut Rng,
+        actions: &mut [f32],
+    ) -> Result<(), LearnError> {
+        memory.empty_at_starts();
+        self.with_scaled(input.obs, |learner, obs| learner.act(ActInput { obs, ..input }, memory, mode, rng, actions))?;
+        memory.starts.fill(false);
+        Ok(())
+    }
+
+    fn feedback(&mut self, memory: &mut Memory, envs: Range<usize>, actions: &[f32], rewards: &[f32]) {
+        self.learner.feedback(memory, envs, actions, rewards);
+    }
+
+    fn statistics(&self) -> Option<&ObsStats> {
+        self.stats.as_ref()
+    }
+
+    fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        io.policy(|io| {
+            if let Some(stats) = &mut self.stats {
+                stats.visit_state(io)?;
+            }
+            self.learner.visit_policy(io)
+        })
+    }
+}
