@@ -246,7 +246,7 @@ fn nothing_to_draw_and_batches_of_another_shape_are_errors() {
 }
 
 #[test]
-fn draws_are_the_same_from_version_to_version() {
+fn draws_are_those_of_version_0_1() {
     let mut draws = Vec::new();
     for priorities in [None, Some(PrioritySpec { alpha: 1.0, eps: 0.5 })] {
         let mut view = view_of(spec(50, 3), 2, priorities);
@@ -260,7 +260,9 @@ fn draws_are_the_same_from_version_to_version() {
                 view.learned(0..5, &batch, &batch.action);
             }
         }
-        draws.push(batch.index);
+        draws.push((batch.index, batch.reward));
     }
-    assert_eq!(draws, [[0; 5], [0; 5]]);
+    let uniform = (vec![199, 199, 102, 202, 99], vec![150.5, 150.5, 154.5, 152.5, 150.0]);
+    let prioritized = (vec![75, 90, 102, 229, 205], vec![114.0, 136.5, 154.5, 115.0, 155.0]);
+    assert_eq!(draws, [uniform, prioritized]);
 }

@@ -75,6 +75,18 @@ fn goals_come_from_the_same_episode_and_the_chosen_part_of_it() {
 }
 
 #[test]
+fn goals_are_drawn_as_in_version_0_1() {
+    for (strategy, first) in [(GoalStrategy::Future, 2.0), (GoalStrategy::Episode, 1.0)] {
+        let mut view = goal_view(store(20), relabel(strategy, 0.8));
+        let (mut rng, mut batch) = (stream(1, "goals"), Batch::default());
+        (0..3).for_each(|_| sample(&mut view, 8, 0.0, &mut rng, &mut batch));
+        assert_eq!(batch.index, [1, 0, 1, 0, 4, 3, 0, 3]);
+        let goals: Vec<f32> = (0..8).map(|row| batch.obs().row(row).floats[2]).collect();
+        assert_eq!(goals, [first, 2.0, 3.0, 3.0, 13.0, 13.0, 2.0, 12.0]);
+    }
+}
+
+#[test]
 fn what_was_overwritten_is_no_goal() {
     // Five transitions kept: those from 2, 10, 11, 12 and 20.
     let ring = store(5);
