@@ -6,6 +6,7 @@
 pub mod agent;
 pub mod config;
 pub mod continuous;
+mod erased;
 pub mod goal;
 pub mod memory;
 pub mod parts;

@@ -49,6 +49,9 @@ pub enum EnvError {
     Unknown { name: String, hint: String },
     #[error("environment `{env}`: {problem}")]
     BadOption { env: String, problem: String },
+    /// As [`EnvError::BadOption`], where it is known which key of the run file is to blame.
+    #[error("environment `{env}`: {problem}")]
+    BadSetting { env: String, key: String, problem: String },
     #[error("environment `{env}` cannot be restored from this snapshot: {problem}")]
     BadSnapshot { env: String, problem: String },
 }

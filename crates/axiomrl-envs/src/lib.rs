@@ -8,6 +8,7 @@ mod action_map;
 mod env;
 mod goal;
 mod kwargs;
+pub mod names;
 pub mod native;
 pub mod registry;
 mod render;

@@ -1,6 +1,7 @@
 //! Environments by name.
 
 use crate::kwargs::Kwargs;
+use crate::names::{did_you_mean, nearest, short};
 use crate::native::{
     Acrobot, BitFlip, CartPole, Catch, Faulty, Identity, IdentityMasked, MountainCar, MountainCarContinuous, Pendulum,
     PendulumPixels, PointGoal, Probe, ProbeKind,
@@ -36,11 +37,9 @@ pub fn list() -> &'static [EnvInfo] {
 /// The description of `id`; the error suggests the nearest name.
 pub fn info(id: &str) -> Result<&'static EnvInfo, EnvError> {
     list().iter().find(|info| info.name == id).ok_or_else(|| {
-        let similarity = |info: &EnvInfo| strsim::jaro_winkler(&info.name.to_lowercase(), &id.to_lowercase());
-        let nearest = list().iter().max_by(|a, b| similarity(a).total_cmp(&similarity(b)));
-        let hint = nearest.filter(|info| similarity(info) > 0.75);
-        let hint = hint.map_or(String::new(), |info| format!(" (did you mean `{}`?)", info.name));
-        EnvError::Unknown { name: id.into(), hint }
+        let names: Vec<&str> = list().iter().map(|info| info.name).collect();
+        // The message names the command that lists them all.
+        EnvError::Unknown { name: short(id), hint: nearest(id, &names).map_or(String::new(), did_you_mean) }
     })
 }
 
@@ -93,10 +92,20 @@ pub fn make_vec(id: &str, kwargs: &Map<String, Value>, options: &VecOptions<'_>)
         EnvError::BadOption { problem, .. } => EnvError::BadOption { env: id.into(), problem },
         other => other,
     };
+    // And the wrapper by the key that asked for it.
+    let blamed = |key: &'static str| {
+        move |error: EnvError| match error {
+            EnvError::BadOption { problem, .. } => EnvError::BadSetting { env: id.into(), key: key.into(), problem },
+            other => other,
+        }
+    };
     let build = || -> Result<Box<dyn Env>, EnvError> {
         let env = make(id, kwargs)?;
         let env = if options.action_repeat > 1 { Box::new(ActionRepeat::new(env, options.action_repeat)) } else { env };
-        Ok(if options.frame_stack == 1 { env } else { Box::new(FrameStack::new(env, options.frame_stack)?) })
+        if options.frame_stack == 1 {
+            return Ok(env);
+        }
+        Ok(Box::new(FrameStack::new(env, options.frame_stack).map_err(blamed("frame_stack"))?))
     };
     let envs = (0..options.num_envs).map(|_| build()).collect::<Result<Vec<_>, _>>().map_err(named)?;
     let rngs = (0..options.num_envs).map(|i| stream(options.seed, &format!("{}/{i}", options.stream))).collect();
@@ -106,7 +115,7 @@ pub fn make_vec(id: &str, kwargs: &Map<String, Value>, options: &VecOptions<'_>)
     }
     let width = vec_env.observation_space().width();
     let normalizer = Normalizer::new(width, options.normalize_observation, options.normalize_reward, options.gamma);
-    Ok(Box::new(Normalized::new(vec_env, normalizer).map_err(named)?))
+    Ok(Box::new(Normalized::new(vec_env, normalizer).map_err(blamed("normalize_observation"))?))
 }
 
 const CARTPOLE_KWARGS: &[(&str, &str)] =
@@ -297,7 +306,7 @@ static ENVIRONMENTS: [EnvInfo; 28] = [
         kwargs: &[("n", "actions, an even number, 4 by default")],
         build: |kwargs| match kwargs.whole("n", 4, 4..=1000)? {
             n if n % 2 == 0 => Ok(Box::new(IdentityMasked::new(n as usize / 2))),
-            n => Err(kwargs.bad(format!("option `n` must be even, for actions come in pairs, not {n}"))),
+            n => Err(kwargs.bad("n", format!("option `n` must be even, for actions come in pairs, not {n}"))),
         },
     },
     probe("Probe1-v0", "Reward 1: are values learned?", |_| Ok(Box::new(Probe::new(ProbeKind::ConstantReward, false)))),

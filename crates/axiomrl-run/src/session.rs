@@ -41,10 +41,9 @@ pub fn training_env(config: &RunConfig) -> Result<Box<dyn VecEnv>, EnvError> {
     make_vec(&config.env_id, &config.env_kwargs, &options)
 }
 
-/// An agent for `env`, refused with a reason where the two do not fit.
-pub fn build_agent(config: &RunConfig, env: &dyn VecEnv) -> Result<Box<dyn Agent>, SessionError> {
-    let entry = find(&config.algo).ok_or_else(|| SessionError::UnknownAlgorithm(config.algo.clone()))?;
-    let setup = Setup {
+/// What an agent needs to know of its environment.
+pub fn setup(config: &RunConfig, env: &dyn VecEnv) -> Setup {
+    Setup {
         observation_space: env.observation_space().clone(),
         action_space: env.action_space().clone(),
         num_envs: env.num_envs(),
@@ -52,7 +51,13 @@ pub fn build_agent(config: &RunConfig, env: &dyn VecEnv) -> Result<Box<dyn Agent
         masked: !env.state().masks.is_empty(),
         frame_stack: config.frame_stack,
         goal_task: env.goal_task(),
-    };
+    }
+}
+
+/// An agent for `env`, refused with a reason where the two do not fit.
+pub fn build_agent(config: &RunConfig, env: &dyn VecEnv) -> Result<Box<dyn Agent>, SessionError> {
+    let entry = find(&config.algo).ok_or_else(|| SessionError::UnknownAlgorithm(config.algo.clone()))?;
+    let setup = setup(config, env);
     check_fit(entry, &config.env_id, &setup)?;
     Ok(entry.build(&config.algo_kwargs.0, &setup)?)
 }
