@@ -6,6 +6,7 @@
 pub mod agent;
 pub mod config;
 pub mod actor_critic;
+mod erased;
 pub mod goal;
 pub mod parts;
 pub mod policy;

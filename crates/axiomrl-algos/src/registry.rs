@@ -1,13 +1,15 @@
 //! The table of algorithms. Listing, schema, documentation, construction and the registry-wide tests follow from it.
 
 use crate::agent::Setup;
-use crate::regimes::Learner;
-use crate::config::{ConfigError, RunConfig, read_run};
+use crate::config::{ConfigError, Document, Idle, Problem, RunConfig};
+use crate::erased::{Erased, Preset};
 use crate::parts::checks::BuildError;
+use crate::regimes::Learner;
 use crate::{actor_critic, goal, policy_gradient, q_learning};
 use axiomrl_envs::Space;
+use axiomrl_envs::names::{short, suggestion};
 use garde::Validate;
-use schemars::{JsonSchema, schema_for};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -45,8 +47,37 @@ impl ActionKind {
 
 /// An algorithm's settings and how to make an agent of them.
 pub trait Algorithm: 'static {
-    type Config: DeserializeOwned + Serialize + Default + Validate<Context = ()> + JsonSchema;
+    type Config: DeserializeOwned + Serialize + Default + Validate<Context = ()> + JsonSchema + 'static;
+
+    /// Refuses settings that are each in range and contradict each other.
+    fn check(_config: &Self::Config) -> Result<(), Problem> {
+        Ok(())
+    }
+
+    /// Refuses settings that do not go with an environment. Nothing large is made for it.
+    fn check_setup(_config: &Self::Config, _setup: &Setup) -> Result<(), Problem> {
+        Ok(())
+    }
+
+    /// Settings without an effect beside the others: whoever writes one is told.
+    fn idle(_config: &Self::Config) -> Vec<Idle> {
+        Vec::new()
+    }
+
     fn build(config: Self::Config, setup: &Setup) -> Result<Learner, BuildError>;
+}
+
+/// What is said of an algorithm: all that a row of the table has besides its code.
+#[derive(Clone, Copy, Debug)]
+pub struct About {
+    /// As run files write it.
+    pub name: &'static str,
+    pub summary: &'static str,
+    /// The user's page, or the source file whose leading `//!` comment it is.
+    pub page: &'static str,
+    pub actions: &'static [ActionKind],
+    /// Whether it can look at images.
+    pub images: bool,
 }
 
 /// One row of the table.
@@ -57,10 +88,7 @@ pub struct AlgoEntry {
     source: &'static str,
     pub actions: &'static [ActionKind],
     pub images: bool,
-    read: Box<dyn Fn(&str, &str, &[String]) -> Result<RunConfig, ConfigError> + Send + Sync>,
-    defaults: Box<dyn Fn() -> Value + Send + Sync>,
-    schema: fn() -> Value,
-    build: fn(&Value, &Setup) -> Result<Learner, BuildError>,
+    algorithm: Box<dyn Erased>,
 }
 
 const DISCRETE: &[ActionKind] = &[ActionKind::Discrete];
@@ -69,13 +97,14 @@ const ANY: &[ActionKind] = &[ActionKind::Discrete, ActionKind::MultiDiscrete, Ac
 
 /// Every algorithm, in the order of the documentation.
 pub fn registry() -> &'static [AlgoEntry] {
-    static TABLE: LazyLock<Vec<AlgoEntry>> = LazyLock::new(|| {
-        [value_based(), from_rollouts(), continuous_control(), memory(), goal_conditioned()]
-            .into_iter()
-            .flatten()
-            .collect()
-    });
+    static TABLE: LazyLock<Vec<AlgoEntry>> = LazyLock::new(builtin);
     &TABLE
+}
+
+/// The rows of the table, for whoever wants to add some.
+pub fn builtin() -> Vec<AlgoEntry> {
+    let families = [value_based(), from_rollouts(), continuous_control(), memory(), goal_conditioned()];
+    families.into_iter().flatten().collect()
 }
 
 fn value_based() -> Vec<AlgoEntry> {
@@ -157,23 +186,16 @@ fn preset<A: Algorithm>(
     actions: &'static [ActionKind],
     defaults: fn() -> A::Config,
 ) -> AlgoEntry {
-    AlgoEntry {
-        name,
-        summary,
-        source: page,
-        actions,
-        images: false,
-        read: Box::new(move |text, source_name, assignments| read_run(text, source_name, &defaults(), assignments)),
-        defaults: Box::new(move || serde_json::to_value(defaults()).unwrap_or_default()),
-        schema: || schema_for!(RunConfig<A::Config>).to_value(),
-        build: |settings, setup| {
-            let config = serde_json::from_value(settings.clone()).map_err(|e| BuildError::Setting(e.to_string()))?;
-            A::build(config, setup)
-        },
-    }
+    AlgoEntry::new::<A>(About { name, summary, page, actions, images: false }, defaults)
 }
 
 impl AlgoEntry {
+    /// A row whose settings start from `preset`.
+    pub fn new<A: Algorithm>(about: About, preset: fn() -> A::Config) -> Self {
+        let About { name, summary, page, actions, images } = about;
+        Self { name, summary, source: page, actions, images, algorithm: Box::new(Preset::<A>(preset)) }
+    }
+
     /// For algorithms that can look at images.
     fn with_images(self) -> Self {
         Self { images: true, ..self }
@@ -181,21 +203,48 @@ impl AlgoEntry {
 
     /// Settings that a run file of this name starts from.
     pub fn defaults(&self) -> Value {
-        (self.defaults)()
+        self.algorithm.defaults()
     }
 
     /// Reads a run file for this algorithm: all defaults filled in, every mistake placed.
     pub fn read(&self, text: &str, source_name: &str, assignments: &[String]) -> Result<RunConfig, ConfigError> {
-        (self.read)(text, source_name, assignments)
+        self.read_document(&Document::parse(text, source_name, assignments)?)
+    }
+
+    /// As [`AlgoEntry::read`], of a document that is at hand.
+    pub fn read_document(&self, document: &Document) -> Result<RunConfig, ConfigError> {
+        self.algorithm.read(document)
+    }
+
+    /// Refuses settings that were written and have no effect, as whoever wrote them believes in one.
+    pub fn refuse_idle(&self, document: &Document, settings: &Value) -> Result<(), ConfigError> {
+        self.algorithm.refuse_idle(document, settings)
+    }
+
+    /// A configuration that was kept as JSON, such as a checkpoint's: checked like a run file, since it may be damaged, forged
+    /// or older than a setting; what it lacks is filled in from this name's preset.
+    pub fn revalidate(&self, config: &Value) -> Result<RunConfig, ConfigError> {
+        let document = Document::of(config, "the saved configuration")?;
+        let algo = document.name_at("algo")?;
+        if algo != self.name {
+            let message = format!("`algo` is `{}` where `{}` belongs", short(algo), self.name);
+            return Err(document.blame(&["algo"], message));
+        }
+        self.read_document(&document)
     }
 
     /// The JSON Schema of a run file for this algorithm.
     pub fn schema(&self) -> Value {
-        (self.schema)()
+        self.algorithm.schema()
+    }
+
+    /// Refuses what [`AlgoEntry::build`] would refuse, without making anything large.
+    pub fn check(&self, settings: &Value, setup: &Setup) -> Result<(), BuildError> {
+        self.algorithm.check(settings, setup)
     }
 
     pub fn build(&self, settings: &Value, setup: &Setup) -> Result<Learner, BuildError> {
-        (self.build)(settings, setup)
+        self.algorithm.build(settings, setup)
     }
 
     /// The user's page: the comment at the top of the algorithm's file, or a text of its own for a variant.
@@ -212,6 +261,22 @@ pub fn find(name: &str) -> Option<&'static AlgoEntry> {
     registry().iter().find(|e| e.name == name)
 }
 
+/// The algorithm that a document asks for.
+pub fn asked_for(document: &Document) -> Result<&'static AlgoEntry, ConfigError> {
+    let name = document.name_at("algo")?;
+    find(name).ok_or_else(|| {
+        document.blame_value(&["algo"], format!("unknown algorithm `{}`{}", short(name), suggestion(name, &names())))
+    })
+}
+
+/// [`AlgoEntry::revalidate`] of the algorithm that the configuration itself names.
+pub fn revalidate(config: &Value) -> Result<RunConfig, ConfigError> {
+    asked_for(&Document::of(config, "the saved configuration")?)?.revalidate(config)
+}
+
 pub fn names() -> Vec<&'static str> {
     registry().iter().map(|e| e.name).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -63,7 +63,7 @@ impl From<EnvError> for Failure {
     fn from(error: EnvError) -> Self {
         let code = match error {
             EnvError::BadSnapshot { .. } => BAD_CHECKPOINT,
-            EnvError::Unknown { .. } | EnvError::BadOption { .. } => BAD_INPUT,
+            EnvError::Unknown { .. } | EnvError::BadOption { .. } | EnvError::BadSetting { .. } => BAD_INPUT,
         };
         Self::new(code, error)
     }

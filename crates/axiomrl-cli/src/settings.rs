@@ -1,14 +1,29 @@
 //! An algorithm's settings, read from its JSON Schema.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// One setting in words.
 pub struct Setting {
     pub name: String,
     pub kind: String,
-    pub default: String,
+    pub default: Value,
     pub range: String,
     pub doc: String,
+}
+
+impl Setting {
+    /// As cells of a table.
+    pub fn row(self) -> Vec<String> {
+        let default = if self.default.is_null() { "none".to_owned() } else { plain(&self.default) };
+        vec![self.name, self.kind, default, self.range, self.doc]
+    }
+
+    /// For programs.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "name": self.name, "type": self.kind, "default": self.default, "range": self.range, "meaning": self.doc
+        })
+    }
 }
 
 /// The settings below `algo_kwargs`, in the schema's order.
@@ -18,11 +33,7 @@ pub fn settings(schema: &Value) -> Vec<Setting> {
     let setting = |(name, property): (&String, &Value)| Setting {
         name: name.clone(),
         kind: kind(schema, property),
-        default: match &property["default"] {
-            Value::Null => "none".to_owned(),
-            Value::String(text) => text.clone(),
-            other => short(other),
-        },
+        default: property["default"].clone(),
         range: range(schema, property),
         doc: property["description"].as_str().unwrap_or("").replace('\n', " "),
     };
@@ -43,7 +54,9 @@ fn kind(schema: &Value, part: &Value) -> String {
     let part = resolve(schema, part);
     let either = part["oneOf"].as_array().or(part["anyOf"].as_array());
     if let Some(choices) = either {
-        return choices.iter().map(|choice| kind(schema, choice)).collect::<Vec<_>>().join(" or ");
+        let (none, some): (Vec<&Value>, Vec<&Value>) = choices.iter().partition(|choice| choice["type"] == "null");
+        let some = some.into_iter().map(|choice| kind(schema, choice)).collect::<Vec<_>>().join(" or ");
+        return if none.is_empty() { some } else { format!("{some}, optional") };
     }
     if let Some(choices) = part["enum"].as_array() {
         return choices.iter().map(plain).collect::<Vec<_>>().join(" or ");
@@ -74,14 +87,6 @@ fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Single precision written as double shows digits nobody typed: 0.005 as 0.004999999888241291.
-fn short(value: &Value) -> String {
-    match value.as_f64() {
-        Some(number) if value.is_f64() && f64::from(number as f32) == number => (number as f32).to_string(),
-        _ => value.to_string(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,14 +104,27 @@ mod tests {
     }
 
     #[test]
+    fn the_defaults_that_are_shown_are_those_that_are_used() {
+        for entry in axiomrl_algos::registry() {
+            let shown = settings(&entry.schema()).iter().map(|s| (s.name.clone(), s.to_json()["default"].clone()));
+            assert_eq!(Value::Object(shown.collect()), entry.defaults(), "{}", entry.name);
+        }
+        let td3 = settings(&axiomrl_algos::find("td3").unwrap().schema());
+        let row = |name: &str| td3.iter().find(|setting| setting.name == name).unwrap().default.clone();
+        assert_eq!((row("policy_delay"), row("actor")), (json!(2), json!("deterministic")));
+    }
+
+    #[test]
     fn types_defaults_and_ranges_are_found() {
         let found = settings(&axiomrl_algos::find("dqn").unwrap().schema());
         let get = |name: &str| found.iter().find(|setting| setting.name == name).unwrap();
-        assert_eq!(get("gamma").default, "0.99");
+        assert_eq!(get("gamma").default, json!(0.99));
         assert_eq!(get("gamma").range, "0 to 1");
         assert_eq!(get("batch_size").kind, "integer");
         assert_eq!(get("learning_rate").kind, "number or schedule");
         assert_eq!(get("hidden_sizes").kind, "list of integers");
-        assert_eq!(get("hidden_sizes").default, "[64,64]");
+        assert_eq!(get("hidden_sizes").default, json!([64, 64]));
+        assert_eq!(get("activation").kind, "identity or relu or tanh or elu or silu");
+        assert_eq!(get("target_epsilon").kind, "number, optional");
     }
 }

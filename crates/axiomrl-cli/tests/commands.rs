@@ -152,6 +152,13 @@ fn algorithms_explain_themselves() {
     for words in ["# SAC: soft actor-critic", "ent_coef", "auto or number", "number or schedule", "0 to 1"] {
         assert!(page.contains(words), "{words}: {page}");
     }
+    // A variant is explained with its own defaults, and not with those of what it is a variant of.
+    let td3 = shop.succeed(&["explain", "td3", "--json"]).json();
+    let delay = td3["settings"].as_array().unwrap().iter().find(|setting| setting["name"] == "policy_delay").unwrap();
+    assert_eq!((&delay["default"], &delay["type"]), (&2.into(), &"integer".into()));
+    let row = |line: &&str| line.starts_with("policy_delay ");
+    let text = shop.succeed(&["explain", "td3"]).stdout;
+    assert_eq!(text.lines().find(row).unwrap().split_whitespace().nth(2), Some("2"));
     let schema = shop.succeed(&["schema", "sac"]).json();
     assert!(schema["properties"]["total_timesteps"].is_object());
 }

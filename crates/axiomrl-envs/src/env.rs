@@ -1,5 +1,6 @@
 //! One environment.
 
+use crate::names::{did_you_mean, nearest, short};
 use crate::{ObsMut, Space, TaskRules};
 use rand_chacha::ChaCha8Rng;
 use std::error::Error;
@@ -29,6 +30,9 @@ pub enum EnvError {
     Unknown { name: String, hint: String },
     #[error("environment `{env}`: {problem}")]
     BadOption { env: String, problem: String },
+    /// As [`EnvError::BadOption`], where it is known which key of the run file is to blame.
+    #[error("environment `{env}`: {problem}")]
+    BadSetting { env: String, key: String, problem: String },
     #[error("environment `{env}` cannot be restored from this snapshot: {problem}")]
     BadSnapshot { env: String, problem: String },
     /// The environment itself gave up; what it said is the source.
@@ -40,6 +44,13 @@ pub enum EnvError {
 }
 
 impl EnvError {
+    /// For a name that nobody knows; the nearest of those that are known is suggested.
+    pub fn unknown(name: &str, known: &[&str]) -> Self {
+        // The message names the command that lists them all.
+        let hint = nearest(name, known).map_or(String::new(), did_you_mean);
+        Self::Unknown { name: short(name), hint }
+    }
+
     /// For environments that cannot go on: a text, or an error of their own.
     pub fn failed(reason: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::Failed(reason.into())

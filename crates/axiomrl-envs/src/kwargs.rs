@@ -1,6 +1,7 @@
 //! Reading an environment's options, with errors that name the right ones.
 
 use crate::EnvError;
+use crate::names::{short, suggestion};
 use serde_json::{Map, Value};
 use std::ops::RangeInclusive;
 
@@ -15,7 +16,7 @@ impl<'a> Kwargs<'a> {
     pub fn new(env: &'a str, given: &'a Map<String, Value>, known: &[&str]) -> Result<Self, EnvError> {
         let kwargs = Self { env, given };
         match given.keys().find(|key| !known.contains(&key.as_str())) {
-            Some(key) => Err(kwargs.bad(format!("unknown option `{key}`; it takes {}", known.join(", ")))),
+            Some(key) => Err(kwargs.bad(key, format!("unknown option `{}`{}", short(key), suggestion(key, known)))),
             None => Ok(kwargs),
         }
     }
@@ -33,8 +34,9 @@ impl<'a> Kwargs<'a> {
         self.read(name, default, &wanted, |value| value.as_u64().filter(|n| range.contains(n)))
     }
 
-    pub fn bad(&self, problem: String) -> EnvError {
-        EnvError::BadOption { env: self.env.into(), problem }
+    /// What is wrong with the option `name`.
+    pub fn bad(&self, name: &str, problem: String) -> EnvError {
+        EnvError::BadSetting { env: self.env.into(), key: format!("env_kwargs.{name}"), problem }
     }
 
     fn read<T>(
@@ -45,6 +47,50 @@ impl<'a> Kwargs<'a> {
         convert: impl Fn(&Value) -> Option<T>,
     ) -> Result<T, EnvError> {
         let Some(value) = self.given.get(name) else { return Ok(default) };
-        convert(value).ok_or_else(|| self.bad(format!("option `{name}` must be {wanted}, not {value}")))
+        convert(value).ok_or_else(|| {
+            let given = short(&value.to_string());
+            // `size: "84"` looks right until one sees the quotes.
+            let unquoted = value.as_str().is_some_and(|text| text.parse::<f64>().is_ok());
+            let remedy = if unquoted { "; remove the quotes" } else { "" };
+            self.bad(name, format!("option `{name}` must be {wanted}, not {given}{remedy}"))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{EnvError, make};
+    use serde_json::{Value, json};
+
+    /// The key that is blamed for these options of PendulumPixels, and the message.
+    fn refused(options: &Value) -> (String, String) {
+        let error = make("PendulumPixels-v0", options.as_object().unwrap()).err().unwrap();
+        let message = error.to_string();
+        match error {
+            EnvError::BadSetting { key, .. } => (key, message),
+            other => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn mistakes_name_their_key_and_what_belongs_there() {
+        for (options, key, words) in [
+            (json!({ "sise": 84 }), "env_kwargs.sise", "unknown option `sise`; did you mean `size`?"),
+            (json!({ "xyz": 84 }), "env_kwargs.xyz", "known: g, size, color, max_episode_steps"),
+            (json!({ "size": "84" }), "env_kwargs.size", "a whole number from 8 to 512, not \"84\"; remove the quotes"),
+            (json!({ "size": 7 }), "env_kwargs.size", "from 8 to 512, not 7"),
+            (json!({ "color": 1 }), "env_kwargs.color", "true or false, not 1"),
+            (json!({ "g": "strong" }), "env_kwargs.g", "must be a number, not \"strong\""),
+        ] {
+            let (blamed, message) = refused(&options);
+            assert_eq!(blamed, key);
+            assert!(message.contains(words) && message.contains("`PendulumPixels-v0`"), "{message}");
+        }
+    }
+
+    #[test]
+    fn the_message_stays_short_whatever_was_written() {
+        assert!(refused(&json!({ "g": "x".repeat(1_000_000) })).1.len() < 300);
+        assert!(refused(&json!({ "x".repeat(1_000_000): 1 })).1.len() < 300);
     }
 }

@@ -7,6 +7,7 @@
 mod action_map;
 mod env;
 mod kwargs;
+pub mod names;
 pub mod native;
 mod obs;
 pub mod registry;

@@ -36,11 +36,8 @@ pub fn list() -> &'static [EnvInfo] {
 /// The description of `id`; the error suggests the nearest name.
 pub fn info(id: &str) -> Result<&'static EnvInfo, EnvError> {
     list().iter().find(|info| info.name == id).ok_or_else(|| {
-        let similarity = |info: &EnvInfo| strsim::jaro_winkler(&info.name.to_lowercase(), &id.to_lowercase());
-        let nearest = list().iter().max_by(|a, b| similarity(a).total_cmp(&similarity(b)));
-        let hint = nearest.filter(|info| similarity(info) > 0.75);
-        let hint = hint.map_or(String::new(), |info| format!(" (did you mean `{}`?)", info.name));
-        EnvError::Unknown { name: id.into(), hint }
+        let names: Vec<&str> = list().iter().map(|info| info.name).collect();
+        EnvError::unknown(id, &names)
     })
 }
 
@@ -250,7 +247,7 @@ static ENVIRONMENTS: [EnvInfo; 28] = [
         kwargs: &[("n", "actions, an even number, 4 by default")],
         build: |kwargs| match kwargs.whole("n", 4, 4..=1000)? {
             n if n % 2 == 0 => Ok(Box::new(IdentityMasked::new(n as usize / 2))),
-            n => Err(kwargs.bad(format!("option `n` must be even, for actions come in pairs, not {n}"))),
+            n => Err(kwargs.bad("n", format!("option `n` must be even, for actions come in pairs, not {n}"))),
         },
     },
     probe("Probe1-v0", "Reward 1: are values learned?", |_| Ok(Box::new(Probe::new(ProbeKind::ConstantReward, false)))),

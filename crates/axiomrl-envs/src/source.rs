@@ -68,7 +68,15 @@ impl Default for Wrapping {
 impl Wrapping {
     pub fn around(self, env: Box<dyn Env>) -> Result<Box<dyn Env>, EnvError> {
         let env = if self.action_repeat > 1 { Box::new(ActionRepeat::new(env, self.action_repeat)) } else { env };
-        Ok(if self.frame_stack == 1 { env } else { Box::new(FrameStack::new(env, self.frame_stack)?) })
+        if self.frame_stack == 1 {
+            return Ok(env);
+        }
+        // Users know the wrapper by the key that asked for it.
+        let blamed = |error| match error {
+            EnvError::BadOption { env, problem } => EnvError::BadSetting { env, key: "frame_stack".into(), problem },
+            other => other,
+        };
+        Ok(Box::new(FrameStack::new(env, self.frame_stack).map_err(blamed)?))
     }
 }
 
@@ -93,6 +101,7 @@ impl<F: Fn() -> Result<Box<dyn Env>, EnvError> + Send + Sync> EachEnv<F> {
     fn named(&self, error: EnvError) -> EnvError {
         match error {
             EnvError::BadOption { problem, .. } => EnvError::BadOption { env: self.name.clone(), problem },
+            EnvError::BadSetting { key, problem, .. } => EnvError::BadSetting { env: self.name.clone(), key, problem },
             other => other,
         }
     }

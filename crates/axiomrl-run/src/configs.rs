@@ -1,10 +1,12 @@
 //! Run files: the packaged ones by name, the user's own by path.
 
-use axiomrl_algos::config::{ConfigError, algo_name};
-use axiomrl_algos::{AlgoEntry, RunConfig, find, names};
-use axiomrl_envs::registry;
-use serde::Deserialize;
-use serde_saphyr::Spanned;
+use crate::session::{setup, training_env};
+use axiomrl_algos::config::{ConfigError, Document};
+use axiomrl_algos::parts::checks::{BuildError, check_fit};
+use axiomrl_algos::registry::asked_for;
+use axiomrl_algos::{AlgoEntry, RunConfig};
+use axiomrl_envs::EnvError;
+use axiomrl_envs::names::{did_you_mean, nearest};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -59,64 +61,41 @@ pub fn load(name_or_path: &str) -> Result<(String, String), ConfigsError> {
     }
     let known: Vec<&str> = PACKAGED.iter().map(|packaged| packaged.name).collect();
     // The message names the command that lists them: too many to list here.
-    let hint = near(name, &known).map_or(String::new(), did_you_mean);
+    let hint = nearest(name, &known).map_or(String::new(), did_you_mean);
     Err(ConfigsError::Unknown { name: name_or_path.to_owned(), hint })
 }
 
-/// Reads a run file whole: every default filled in, `assignments` (`key=value`) applied, every name known.
+/// Reads a run file whole: every default filled in, `assignments` (`key=value`) applied, and all of it refused that training
+/// would refuse.
 pub fn read(name_or_path: &str, assignments: &[String]) -> Result<RunConfig, ConfigsError> {
     let (text, source_name) = load(name_or_path)?;
     Ok(read_text(&text, &source_name, assignments)?)
 }
 
 fn read_text(text: &str, source_name: &str, assignments: &[String]) -> Result<RunConfig, ConfigError> {
-    let config = algorithm(text, source_name, assignments)?.read(text, source_name, assignments)?;
-    if let Err(error) = registry::info(&config.env_id) {
-        let message = error.to_string();
-        return Err(match last_assignment("env_id", assignments) {
-            Some((assignment, _)) => ConfigError::Override { assignment, message },
-            None => at_value(text, source_name, "env_id", message, String::new()),
-        });
-    }
+    let document = Document::parse(text, source_name, assignments)?;
+    let entry = asked_for(&document)?;
+    let config = entry.read_document(&document)?;
+    entry.refuse_idle(&document, &config.algo_kwargs.0)?;
+    check(&document, entry, &config)?;
     Ok(config)
 }
 
-/// The algorithm a run file asks for, or the assignment that replaces it.
-fn algorithm(text: &str, source_name: &str, assignments: &[String]) -> Result<&'static AlgoEntry, ConfigError> {
-    let unknown = |name: &str| format!("unknown algorithm `{name}`");
-    if let Some((assignment, name)) = last_assignment("algo", assignments) {
-        let message = unknown(&name) + &nearest(&name, &names());
-        return find(&name).ok_or(ConfigError::Override { assignment, message });
-    }
-    let name = algo_name(text, source_name)?;
-    find(&name).ok_or_else(|| at_value(text, source_name, "algo", unknown(&name), nearest(&name, &names())))
-}
-
-/// The last `key=value` for this key, whole and its value.
-fn last_assignment(key: &str, assignments: &[String]) -> Option<(String, String)> {
-    let value =
-        |text: &String| Some((text.clone(), text.split_once('=').filter(|(k, _)| k.trim() == key)?.1.trim().into()));
-    assignments.iter().rev().find_map(value)
-}
-
-/// Where the two names stand in the file.
-#[derive(Deserialize)]
-struct Places {
-    algo: Spanned<String>,
-    env_id: Option<Spanned<String>>,
-}
-
-/// An error at the value of `key`, as exact as a mistake the reader itself finds.
-fn at_value(text: &str, source_name: &str, key: &str, message: String, hint: String) -> ConfigError {
-    let source_name = source_name.to_owned();
-    let place = serde_saphyr::from_str::<Places>(text).ok().and_then(|places| {
-        let value = if key == "algo" { Some(places.algo) } else { places.env_id };
-        value.map(|found| (found.referenced.line(), found.referenced.column()))
-    });
-    let Some((line, column)) = place else { return ConfigError::Whole { source_name, message, hint } };
-    let index = usize::try_from(line.saturating_sub(1)).unwrap_or(usize::MAX);
-    let snippet = text.lines().nth(index).unwrap_or("").to_owned();
-    ConfigError::At { source_name, line, column, message, snippet, hint }
+/// Whether environment, algorithm and settings go together. One environment is made, and nothing of the agent.
+fn check(document: &Document, entry: &AlgoEntry, config: &RunConfig) -> Result<(), ConfigError> {
+    let env = training_env(&RunConfig { num_envs: 1, ..config.clone() }).map_err(|error| {
+        let message = error.to_string();
+        match error {
+            EnvError::BadSetting { key, .. } => document.blame(&[&key], message),
+            _ => document.blame_value(&["env_id"], message),
+        }
+    })?;
+    let setup = setup(config, env.as_ref());
+    let fits = check_fit(entry, &config.env_id, &setup).and_then(|()| entry.check(&config.algo_kwargs.0, &setup));
+    fits.map_err(|error| match error {
+        BuildError::Setting(problem) => document.problem(&problem),
+        misfit => document.blame_value(&["env_id", "algo"], misfit.to_string()),
+    })
 }
 
 /// `configs/ppo/cartpole.yaml` and `ppo/cartpole` mean the same.
@@ -124,22 +103,6 @@ fn packaged_name(written: &str) -> &str {
     let name = written.strip_prefix("./").unwrap_or(written);
     let name = name.strip_prefix("configs/").unwrap_or(name);
     name.strip_suffix(".yaml").or_else(|| name.strip_suffix(".yml")).unwrap_or(name)
-}
-
-/// The known name that may have been meant.
-fn near<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
-    let similarity = |name: &str| strsim::jaro_winkler(&written.to_lowercase(), name);
-    let best = known.iter().max_by(|a, b| similarity(a).total_cmp(&similarity(b)));
-    best.copied().filter(|best| similarity(best) > 0.75)
-}
-
-fn did_you_mean(name: &str) -> String {
-    format!("; did you mean `{name}`?")
-}
-
-/// The nearest known name as the end of a message, or all of them when nothing is near.
-fn nearest(written: &str, known: &[&str]) -> String {
-    near(written, known).map_or_else(|| format!("; known: {}", known.join(", ")), did_you_mean)
 }
 
 #[cfg(test)]

@@ -1,28 +1,37 @@
-//! The run file: one YAML document, read twice.
+//! The run file: one YAML document, read once.
 //!
-//! The first reading finds `algo`; the second reads the whole document as that algorithm's own type, so that every
-//! mistake is reported with its line and column. Nothing is ignored.
+//! [`Document`] is the text and its overrides as one tree in which everything knows where it was written (`tree`, `yaml`).
+//! `algo` in it says which algorithm's settings the rest is read as (`typed`), over the preset of that name (`document`);
+//! so every mistake is reported with its place and its key, and every default is the same wherever it is asked for.
+//! Nothing is ignored.
 
+mod choices;
+mod document;
 mod error;
-mod read;
+mod problem;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod typed;
+mod yaml;
 
-pub use error::{ConfigError, nearest};
-pub use read::{algo_name, read_run, set_path};
+pub use choices::choices;
+pub use document::Document;
+pub(crate) use document::{overlay, plain};
+pub use error::ConfigError;
+pub use problem::{Idle, Problem, fixed_temperature, goals, priorities};
+pub(crate) use tree::{Node, Place};
 
 use garde::Validate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Every key of a run file. `K` holds the algorithm's own settings; once a file has been read and all defaults are
-/// filled in, they are carried as plain JSON.
+/// Every key of a run file. The algorithm's own settings are plain JSON here; the table of algorithms knows their types.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Validate)]
 #[serde(deny_unknown_fields)]
 #[garde(allow_unvalidated)]
-pub struct RunConfig<K = Settings>
-where
-    K: Validate<Context = ()> + Default,
-{
+pub struct RunConfig {
     /// Name of the algorithm; `axiomrl algos` lists them.
     pub algo: String,
     /// Name of the environment; `axiomrl envs` lists the built-in ones.
@@ -31,7 +40,7 @@ where
     #[serde(default)]
     pub seed: u64,
     /// Environment steps to train for, met exactly.
-    #[garde(range(min = 1))]
+    #[garde(range(min = 1, max = 1_000_000_000_000_000_u64))]
     pub total_timesteps: u64,
     /// Environments stepped together.
     #[serde(default = "one")]
@@ -42,6 +51,7 @@ where
     pub output_dir: String,
     /// Environment steps between evaluations: a tenth of the run if absent, only at the end if 0.
     #[serde(default)]
+    #[garde(inner(range(max = 1_000_000_000_000_000_u64)))]
     pub eval_interval: Option<u64>,
     /// Episodes of each evaluation.
     #[serde(default = "twenty")]
@@ -49,13 +59,15 @@ where
     pub eval_episodes: usize,
     /// Environment steps between checkpoints: a tenth of the run if absent, only at the end if 0.
     #[serde(default)]
+    #[garde(inner(range(max = 1_000_000_000_000_000_u64)))]
     pub checkpoint_interval: Option<u64>,
     /// How many of the newest numbered checkpoints are kept, besides `last` and `best`.
     #[serde(default = "three")]
+    #[garde(range(max = 1_000_000))]
     pub keep_checkpoints: usize,
     /// Environment steps between rows of the logs.
     #[serde(default = "thousand")]
-    #[garde(range(min = 1))]
+    #[garde(range(min = 1, max = 1_000_000_000_000_000_u64))]
     pub log_interval: u64,
     /// Stops the run before its end.
     #[serde(default)]
@@ -63,11 +75,11 @@ where
     pub early_stopping: Option<EarlyStopping>,
     /// Gradient updates after which the run ends.
     #[serde(default)]
-    #[garde(inner(range(min = 1)))]
+    #[garde(inner(range(min = 1, max = 1_000_000_000_000_000_u64)))]
     pub max_updates: Option<u64>,
     /// Seconds after which the run ends (it can be resumed).
     #[serde(default)]
-    #[garde(inner(range(min = 0.0)))]
+    #[garde(inner(range(min = 0.0, max = 1e9)))]
     pub max_seconds: Option<f64>,
     /// Standardises observations with running statistics.
     #[serde(default)]
@@ -91,17 +103,16 @@ where
     pub tags: Vec<String>,
     /// Settings of the algorithm; `axiomrl explain <algo>` describes them.
     #[serde(default)]
-    #[garde(dive)]
-    pub algo_kwargs: K,
+    #[schemars(with = "Value")]
+    pub algo_kwargs: Settings,
     /// Options of the environment.
     #[serde(default)]
     pub env_kwargs: Map<String, Value>,
 }
 
 /// An algorithm's settings once they have been checked: plain JSON, every default filled in.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Validate)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
-#[garde(allow_unvalidated)]
 pub struct Settings(pub Value);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -120,12 +131,13 @@ pub struct EarlyStopping {
     /// Stop when the mean evaluation reward reaches this.
     pub target_reward: Option<f64>,
     /// Stop after this many evaluations in a row without improvement.
-    #[garde(inner(range(min = 1)))]
+    #[garde(inner(range(min = 1, max = 1_000_000)))]
     pub patience: Option<u64>,
     /// What counts as an improvement.
     #[garde(range(min = 0.0))]
     pub min_delta: f64,
     /// Do not stop before this many environment steps.
+    #[garde(range(max = 1_000_000_000_000_000_u64))]
     pub min_steps: u64,
 }
 
@@ -149,7 +161,7 @@ fn runs() -> String {
     "runs".to_owned()
 }
 
-impl<K: Validate<Context = ()> + Default> RunConfig<K> {
+impl RunConfig {
     /// Environment steps between evaluations; 0 means only at the end.
     pub fn eval_every(&self) -> u64 {
         self.eval_interval.unwrap_or_else(|| self.tenth())
@@ -165,13 +177,28 @@ impl<K: Validate<Context = ()> + Default> RunConfig<K> {
     }
 }
 
+/// Weights between the hidden layers of one list: half a gigabyte of them, before an optimiser adds its own numbers.
+const MOST_WEIGHTS: usize = 1 << 27;
+
 /// For garde: a list of layer widths that makes a network.
 pub fn layer_widths(widths: &[usize], (): &()) -> garde::Result {
     if widths.len() > 16 {
         return Err(garde::Error::new("at most 16 layers"));
     }
-    match widths.iter().find(|&&w| w == 0 || w > 16_384) {
-        Some(w) => Err(garde::Error::new(format!("a layer of {w} units: each needs 1 to 16384"))),
-        None => Ok(()),
+    if let Some(w) = widths.iter().find(|&&w| w == 0 || w > 16_384) {
+        return Err(garde::Error::new(format!("a layer of {w} units: each needs 1 to 16384")));
+    }
+    let weights: usize = widths.windows(2).map(|pair| pair[0] * pair[1]).sum();
+    if weights > MOST_WEIGHTS {
+        return Err(garde::Error::new(format!("{weights} weights between these layers: at most {MOST_WEIGHTS}")));
+    }
+    Ok(())
+}
+
+/// For garde: a number of updates in a burst that lets something be learned.
+pub fn some_updates(steps: &i64, (): &()) -> garde::Result {
+    match steps {
+        0 => Err(garde::Error::new("0 updates learn nothing; give their number, or -1 for one per step")),
+        _ => Ok(()),
     }
 }

@@ -29,7 +29,7 @@
 
 use crate::actor_critic::{AcConfig, OffPolicyAc, presets};
 use crate::agent::Setup;
-use crate::config::layer_widths;
+use crate::config::{Idle, Problem, choices, goals, layer_widths, some_updates};
 use crate::parts::checks::BuildError;
 use crate::q_learning::{Dqn, DqnConfig};
 use crate::regimes::Learner;
@@ -63,7 +63,7 @@ pub struct HerConfig {
     #[garde(range(min = 0, max = 100))]
     pub n_sampled_goal: usize,
     /// Which reached goals are drawn: `future`, `final` or `episode`.
-    #[schemars(with = "String")]
+    #[schemars(schema_with = "choices::<GoalStrategy>")]
     pub goal_selection_strategy: GoalStrategy,
     /// Step size of Adam.
     #[garde(custom(Schedule::range_ok(0.0, 1.0)))]
@@ -75,12 +75,13 @@ pub struct HerConfig {
     #[garde(range(min = 1, max = 65_536))]
     pub batch_size: usize,
     /// Random steps before the first update.
+    #[garde(range(max = 1_000_000_000_000_000_u64))]
     pub learning_starts: u64,
     /// Environment steps between bursts of updates.
-    #[garde(range(min = 1))]
+    #[garde(range(min = 1, max = 1_000_000_000_000_u64))]
     pub train_frequency: u64,
     /// Updates in a burst; -1 makes as many as steps were taken.
-    #[garde(range(min = -1, max = 100_000))]
+    #[garde(range(min = -1, max = 100_000), custom(some_updates))]
     pub gradient_steps: i64,
     /// How much of the networks the target networks take over per update (`dqn`: per step).
     #[garde(range(min = 0.0, max = 1.0))]
@@ -124,7 +125,32 @@ impl Default for HerConfig {
     }
 }
 
+/// The settings of what learns.
+enum Base {
+    Dqn(DqnConfig),
+    ActorCritic(AcConfig),
+}
+
 impl HerConfig {
+    /// The base for the actions of this environment, with its settings.
+    fn resolved(self, setup: &Setup) -> Result<Base, Problem> {
+        let discrete = matches!(setup.action_space(), Space::Discrete { .. });
+        let base = match self.base {
+            HerBase::Auto if discrete => HerBase::Dqn,
+            HerBase::Auto => HerBase::Ddpg,
+            chosen => chosen,
+        };
+        Problem::when(discrete != (base == HerBase::Dqn), &["base"], || {
+            "`base: dqn` acts in Discrete spaces, the others in Box spaces; `base: auto` chooses".to_owned()
+        })?;
+        Ok(match base {
+            HerBase::Dqn | HerBase::Auto => Base::Dqn(self.dqn()),
+            HerBase::Ddpg => Base::ActorCritic(self.actor_critic(presets::ddpg())),
+            HerBase::Td3 => Base::ActorCritic(self.actor_critic(presets::td3())),
+            HerBase::Sac => Base::ActorCritic(self.actor_critic(presets::sac())),
+        })
+    }
+
     fn dqn(self) -> DqnConfig {
         DqnConfig {
             learning_rate: self.learning_rate,
@@ -173,22 +199,35 @@ pub struct Her;
 impl Algorithm for Her {
     type Config = HerConfig;
 
-    fn build(config: HerConfig, setup: &Setup) -> Result<Learner, BuildError> {
-        let discrete = matches!(setup.action_space(), Space::Discrete { .. });
-        let base = match config.base {
-            HerBase::Auto if discrete => HerBase::Dqn,
-            HerBase::Auto => HerBase::Ddpg,
-            chosen => chosen,
-        };
-        if discrete != (base == HerBase::Dqn) {
-            let problem = "`base: dqn` acts in Discrete spaces, the others in Box spaces; `base: auto` chooses";
-            return Err(BuildError::Setting(problem.to_owned()));
+    fn check_setup(config: &HerConfig, setup: &Setup) -> Result<(), Problem> {
+        match config.clone().resolved(setup)? {
+            Base::Dqn(config) => Dqn::check_setup(&config, setup),
+            Base::ActorCritic(config) => OffPolicyAc::check_setup(&config, setup),
         }
-        match base {
-            HerBase::Dqn | HerBase::Auto => Dqn::build(config.dqn(), setup),
-            HerBase::Ddpg => OffPolicyAc::build(config.actor_critic(presets::ddpg()), setup),
-            HerBase::Td3 => OffPolicyAc::build(config.actor_critic(presets::td3()), setup),
-            HerBase::Sac => OffPolicyAc::build(config.actor_critic(presets::sac()), setup),
+    }
+
+    fn idle(config: &HerConfig) -> Vec<Idle> {
+        let idle = |now, keys, why| Idle { now, keys, switch: Some("base"), why };
+        let actor_critic = matches!(config.base, HerBase::Ddpg | HerBase::Td3 | HerBase::Sac);
+        vec![
+            idle(
+                actor_critic,
+                &["epsilon_end", "exploration_fraction"],
+                "this base takes no random actions; set `base: dqn`",
+            ),
+            idle(
+                matches!(config.base, HerBase::Dqn | HerBase::Sac),
+                &["exploration_noise"],
+                "this base adds no noise to actions; set `base: ddpg` or `base: td3`",
+            ),
+            goals(config.n_sampled_goal == 0),
+        ]
+    }
+
+    fn build(config: HerConfig, setup: &Setup) -> Result<Learner, BuildError> {
+        match config.resolved(setup)? {
+            Base::Dqn(config) => Dqn::build(config, setup),
+            Base::ActorCritic(config) => OffPolicyAc::build(config, setup),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Does an algorithm fit an environment?
 
 use crate::agent::Setup;
+use crate::config::Problem;
 use crate::registry::{ActionKind, AlgoEntry, registry};
 use axiomrl_core::StoreError;
 use axiomrl_envs::{EnvError, Space};
@@ -15,7 +16,7 @@ pub enum BuildError {
     #[error("`{algo}` takes vectors, and `{env}` gives images; algorithms that see them: {fits}")]
     Image { algo: String, env: String, fits: String },
     #[error("algo_kwargs: {0}")]
-    Setting(String),
+    Setting(#[from] Problem),
     #[error(transparent)]
     Env(#[from] EnvError),
     #[error(transparent)]

@@ -1,7 +1,7 @@
 //! When a store may give transitions other goals.
 
 use crate::agent::Setup;
-use crate::parts::checks::BuildError;
+use crate::config::Problem;
 use axiomrl_core::{GoalStrategy, Relabel};
 use axiomrl_envs::ActionMap;
 
@@ -11,11 +11,11 @@ pub fn hindsight(
     strategy: GoalStrategy,
     n_step: usize,
     setup: &Setup,
-) -> Result<Option<Relabel>, BuildError> {
+) -> Result<Option<Relabel>, Problem> {
     if goals == 0 {
         return Ok(None);
     }
-    let refused = |problem: &str| Err(BuildError::Setting(problem.to_owned()));
+    let refused = |problem: &str| Err(Problem::new(&["n_sampled_goal"], problem));
     let Some(goal) = setup.spaces.goal() else {
         return refused(
             "`n_sampled_goal` draws other goals, and this environment has none; set it to 0, or use an environment such \
@@ -29,8 +29,8 @@ pub fn hindsight(
         );
     };
     if n_step != 1 {
-        return refused("`n_sampled_goal` goes with `n_step: 1`");
+        return Err(Problem::new(&["n_step", "n_sampled_goal"], "`n_sampled_goal` goes with `n_step: 1`"));
     }
-    let actions = Some(ActionMap::of(setup.action_space())?);
-    Ok(Some(Relabel { strategy, share: goals as f64 / (goals + 1) as f64, goal, rules, actions }))
+    let actions = ActionMap::of(setup.action_space()).map_err(|error| Problem::new(&[], error.to_string()))?;
+    Ok(Some(Relabel { strategy, share: goals as f64 / (goals + 1) as f64, goal, rules, actions: Some(actions) }))
 }

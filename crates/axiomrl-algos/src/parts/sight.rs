@@ -1,9 +1,9 @@
 //! How a network begins: vectors as they are, images through convolutions that are learned with the rest.
 
-use crate::parts::checks::BuildError;
+use crate::config::Problem;
 use crate::parts::encode::Encoder;
 use crate::state::{StateError, StateIo};
-use axiomrl_envs::{ObsRef, ObsSpace, Space};
+use axiomrl_envs::{ObsRef, ObsSpace, Part, Space};
 use axiomrl_nn::{ConvNet, ConvSpec, Init, NnError, Params, ResidualNet, ResidualSpec, Tensor, leaf};
 use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
@@ -36,24 +36,37 @@ const LARGE_IMAGE: usize = 64;
 /// Features of the residual network, as in its paper.
 const IMPALA_FEATURES: usize = 256;
 
+/// The shape of what looks at an image.
+enum EyeSpec {
+    Plain(ConvSpec),
+    Residual(ResidualSpec),
+}
+
 impl Vision {
-    /// The network for images of this shape, if any.
-    fn network(self, image: [usize; 3], init: &Init, rng: &mut ChaCha8Rng) -> Result<Option<Eye>, NnError> {
+    /// The shape of the network for a part of the observation, if it is an image and looked at.
+    fn spec(self, part: &Part) -> Result<Option<EyeSpec>, Problem> {
+        let Some(image) = part.image_shape() else { return Ok(None) };
         let large = image[0].min(image[1]) >= LARGE_IMAGE;
         let spec = match self {
             Self::Flat => return Ok(None),
-            Self::Impala => {
-                let spec = ResidualSpec::impala(image, 1, IMPALA_FEATURES);
-                spec.check()?;
-                return Ok(Some(Eye::Residual(ResidualNet::new(spec, init, rng))));
-            }
-            Self::Auto if large => ConvSpec::nature(image),
-            Self::Auto | Self::Small => ConvSpec::small(image),
-            Self::Nature => ConvSpec::nature(image),
-            Self::Drq => ConvSpec::drq(image),
+            Self::Impala => EyeSpec::Residual(ResidualSpec::impala(image, 1, IMPALA_FEATURES)),
+            Self::Auto if large => EyeSpec::Plain(ConvSpec::nature(image)),
+            Self::Auto | Self::Small => EyeSpec::Plain(ConvSpec::small(image)),
+            Self::Nature => EyeSpec::Plain(ConvSpec::nature(image)),
+            Self::Drq => EyeSpec::Plain(ConvSpec::drq(image)),
         };
-        spec.check()?;
-        Ok(Some(Eye::Plain(ConvNet::new(spec, init, rng))))
+        let sound = match &spec {
+            EyeSpec::Plain(spec) => spec.check(),
+            EyeSpec::Residual(spec) => spec.check(),
+        };
+        let too_small = |e: NnError| format!("`vision` does not fit the image: {e}; try `vision: small`");
+        sound.map_err(|e| Problem::new(&["vision"], too_small(e)))?;
+        Ok(Some(spec))
+    }
+
+    /// Whether these observations can be looked at in this way.
+    pub fn check(self, space: &Space) -> Result<(), Problem> {
+        ObsSpace::of(space).parts.iter().try_for_each(|part| self.spec(part).map(drop))
     }
 }
 
@@ -130,16 +143,16 @@ pub struct Sight {
 }
 
 impl Sight {
-    pub fn new(space: &Space, vision: Vision, init: &Init, rng: &mut ChaCha8Rng) -> Result<Self, BuildError> {
-        let too_small = |e| BuildError::Setting(format!("`vision` does not fit the image: {e}; try `vision: small`"));
+    pub fn new(space: &Space, vision: Vision, init: &Init, rng: &mut ChaCha8Rng) -> Result<Self, Problem> {
         let space = ObsSpace::of(space);
         let mut looks = Vec::new();
         for part in &space.parts {
-            if let Some(image) = part.image_shape()
-                && let Some(eye) = vision.network(image, init, rng).map_err(too_small)?
-            {
-                looks.push(Look { name: part.name.clone(), at: part.at.clone(), eye });
-            }
+            let Some(spec) = vision.spec(part)? else { continue };
+            let eye = match spec {
+                EyeSpec::Plain(spec) => Eye::Plain(ConvNet::new(spec, init, rng)),
+                EyeSpec::Residual(spec) => Eye::Residual(ResidualNet::new(spec, init, rng)),
+            };
+            looks.push(Look { name: part.name.clone(), at: part.at.clone(), eye });
         }
         Ok(Self { encoder: Encoder::without_images(&space, |_| vision != Vision::Flat), looks })
     }

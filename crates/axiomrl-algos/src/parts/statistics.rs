@@ -30,7 +30,8 @@ impl ObsStats {
                 "{} observations have no scale; switch normalize_observation off",
                 if obs.widths.bytes > 0 { "image" } else { spaces.observation.kind() }
             );
-            return Err(EnvError::BadOption { env: "its observation".into(), problem });
+            let key = "normalize_observation".to_owned();
+            return Err(EnvError::BadSetting { env: "its observation".into(), key, problem });
         }
         Ok(Self { running: RunningStats::new(columns.len()), columns })
     }

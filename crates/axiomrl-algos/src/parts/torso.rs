@@ -1,6 +1,6 @@
 //! The part of a network that remembers: an encoder of each observation, then a recurrent cell over time.
 
-use crate::parts::checks::BuildError;
+use crate::config::Problem;
 use crate::parts::sight::{Sight, Vision};
 use crate::state::{StateError, StateIo};
 use axiomrl_envs::{ObsRef, Space};
@@ -46,7 +46,7 @@ pub struct Torso {
 }
 
 impl Torso {
-    pub fn new(spec: &TorsoSpec<'_>, init: &Init, rng: &mut ChaCha8Rng) -> Result<Self, BuildError> {
+    pub fn new(spec: &TorsoSpec<'_>, init: &Init, rng: &mut ChaCha8Rng) -> Result<Self, Problem> {
         let sight = Sight::new(spec.observations, spec.vision, init, rng)?;
         let encoder = spec.encoder.split_last().map(|(&last, before)| {
             let shape = MlpSpec::new(sight.width(), before, last, spec.activation);

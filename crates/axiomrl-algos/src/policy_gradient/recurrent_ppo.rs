@@ -30,7 +30,7 @@ mod actor_critic;
 mod minibatches;
 
 use crate::agent::{Diverged, LearnError, Setup, UpdateContext, finite};
-use crate::config::layer_widths;
+use crate::config::{Problem, choices, layer_widths};
 use crate::parts::checks::BuildError;
 use crate::parts::group::{ParamGroup, slices};
 use crate::parts::sight::Vision;
@@ -106,7 +106,7 @@ pub struct RecurrentPpoConfig {
     #[garde(custom(layer_widths))]
     pub hidden_sizes: Vec<usize>,
     /// Kind of memory.
-    #[schemars(with = "String")]
+    #[schemars(schema_with = "choices::<CellKind>")]
     pub cell: CellKind,
     /// Width of the memory.
     #[garde(range(min = 1, max = 16_384))]
@@ -117,7 +117,7 @@ pub struct RecurrentPpoConfig {
     /// One memory for policy and value together.
     pub shared: bool,
     /// Non-linearity of the hidden layers.
-    #[schemars(with = "String")]
+    #[schemars(schema_with = "choices::<Activation>")]
     pub activation: Activation,
     /// Logarithm of the initial standard deviation of Box actions.
     #[garde(range(min = -20.0, max = 2.0))]
@@ -157,6 +157,10 @@ pub struct RecurrentPpo;
 
 impl Algorithm for RecurrentPpo {
     type Config = RecurrentPpoConfig;
+
+    fn check_setup(config: &RecurrentPpoConfig, setup: &Setup) -> Result<(), Problem> {
+        config.vision.check(setup.observation_space())
+    }
 
     fn build(config: RecurrentPpoConfig, setup: &Setup) -> Result<Learner, BuildError> {
         let settings = RolloutSettings {

@@ -1,6 +1,7 @@
 //! What every policy that learns from its own rollouts does alike.
 
 use super::ppo_loss::PpoReport;
+use crate::config::Problem;
 use crate::parts::checks::BuildError;
 use axiomrl_core::{Metrics, Rollout};
 use axiomrl_envs::Space;
@@ -13,7 +14,7 @@ pub fn distribution_for(actions: &Space) -> Result<Distribution, BuildError> {
         Space::MultiDiscrete { nvec } => Ok(Distribution::MultiCategorical { nvec: nvec.clone() }),
         Space::MultiBinary { n } => Ok(Distribution::Bernoulli { n: *n }),
         Space::Box(space) => Ok(Distribution::DiagGaussian { d: space.dim() }),
-        Space::Dict { .. } => Err(BuildError::Setting("actions cannot be a Dict".to_owned())),
+        Space::Dict { .. } => Err(Problem::new(&[], "actions cannot be a Dict").into()),
     }
 }
 

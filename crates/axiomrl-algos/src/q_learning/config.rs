@@ -1,6 +1,6 @@
 //! The settings of the whole family of discrete-action value learners.
 
-use crate::config::layer_widths;
+use crate::config::{Idle, Problem, choices, goals, layer_widths, priorities, some_updates};
 use crate::parts::sight::Vision;
 use axiomrl_core::{GoalStrategy, Schedule};
 use axiomrl_nn::Activation;
@@ -71,15 +71,16 @@ pub struct DqnConfig {
     #[garde(range(min = 1, max = 65_536))]
     pub batch_size: usize,
     /// Random steps before the first update.
+    #[garde(range(max = 1_000_000_000_000_000_u64))]
     pub learning_starts: u64,
     /// Environment steps between bursts of updates.
-    #[garde(range(min = 1))]
+    #[garde(range(min = 1, max = 1_000_000_000_000_u64))]
     pub train_frequency: u64,
     /// Updates in a burst; -1 makes as many as steps were taken.
-    #[garde(range(min = -1, max = 100_000))]
+    #[garde(range(min = -1, max = 100_000), custom(some_updates))]
     pub gradient_steps: i64,
     /// Environment steps between updates of the target network.
-    #[garde(range(min = 1))]
+    #[garde(range(min = 1, max = 1_000_000_000_000_u64))]
     pub target_update_interval: u64,
     /// How much of the online network the target takes over: 1 copies.
     #[garde(range(min = 0.0, max = 1.0))]
@@ -96,7 +97,7 @@ pub struct DqnConfig {
     #[garde(custom(layer_widths))]
     pub hidden_sizes: Vec<usize>,
     /// Non-linearity of the hidden layers.
-    #[schemars(with = "String")]
+    #[schemars(schema_with = "choices::<Activation>")]
     pub activation: Activation,
 
     /// How actions are explored.
@@ -197,7 +198,7 @@ pub struct DqnConfig {
     #[garde(range(min = 0, max = 100))]
     pub n_sampled_goal: usize,
     /// Which reached goals are drawn: `future`, `final` or `episode`.
-    #[schemars(with = "String")]
+    #[schemars(schema_with = "choices::<GoalStrategy>")]
     pub goal_selection_strategy: GoalStrategy,
 }
 
@@ -260,20 +261,79 @@ impl Default for DqnConfig {
 
 impl DqnConfig {
     /// What garde cannot see: settings that contradict each other.
-    pub fn contradiction(&self) -> Option<String> {
-        if self.head == HeadKind::Categorical && self.v_min >= self.v_max {
-            return Some(format!(
-                "`v_min` {} must be below `v_max` {}; set them to the least and greatest return",
-                self.v_min, self.v_max
-            ));
-        }
-        let implicit = matches!(self.head, HeadKind::Implicit | HeadKind::Fqf);
-        if implicit && (self.twin || self.noisy || self.dueling) {
-            return Some("`twin`, `noisy` and `dueling` go with the heads scalar, categorical and quantile".to_owned());
-        }
-        if self.exploration == Exploration::Boltzmann && self.noisy {
-            return Some("choose either `noisy` or `exploration: boltzmann`".to_owned());
-        }
-        None
+    pub fn check(&self) -> Result<(), Problem> {
+        let (low, high) = (self.v_min, self.v_max);
+        Problem::when(self.head == HeadKind::Categorical && low >= high, &["v_max", "v_min"], || {
+            format!("`v_min` {low} must be below `v_max` {high}; set them to the least and greatest return")
+        })?;
+        let clash = self.implicit() && (self.twin || self.noisy || self.dueling);
+        Problem::when(clash, &["head", "twin", "noisy", "dueling"], || {
+            "`twin`, `noisy` and `dueling` go with the heads scalar, categorical and quantile".to_owned()
+        })?;
+        Problem::when(self.exploration == Exploration::Boltzmann && self.noisy, &["exploration", "noisy"], || {
+            "choose either `noisy` or `exploration: boltzmann`".to_owned()
+        })
+    }
+
+    fn implicit(&self) -> bool {
+        matches!(self.head, HeadKind::Implicit | HeadKind::Fqf)
+    }
+
+    /// Settings without an effect beside the others.
+    pub fn idle(&self) -> Vec<Idle> {
+        let idle = |now, keys, switch, why| Idle { now, keys, switch: Some(switch), why };
+        let quantiles = self.implicit() || self.head == HeadKind::Quantile;
+        let softmax = self.exploration == Exploration::Boltzmann || self.backup == Backup::Boltzmann;
+        let munchausen = self.munchausen_alpha > 0.0;
+        vec![
+            idle(
+                self.head != HeadKind::Categorical,
+                &["v_min", "v_max", "num_atoms"],
+                "head",
+                "there is no range of returns; set `head: categorical`",
+            ),
+            idle(!quantiles, &["num_quantiles", "kappa"], "head", "there are no quantiles; set `head: quantile`"),
+            idle(!self.implicit(), &["embedding_dim"], "head", "no fractions are described; set `head: implicit`"),
+            idle(
+                self.head != HeadKind::Fqf,
+                &["fraction_learning_rate", "fraction_ent_coef"],
+                "head",
+                "no fractions are learned; set `head: fqf`",
+            ),
+            idle(!self.noisy, &["sigma_init"], "noisy", "the weights have no noise; set `noisy: true`"),
+            idle(
+                !softmax,
+                &["boltzmann_temperature"],
+                "exploration",
+                "nothing is drawn by a softmax; set `exploration: boltzmann` or `backup: boltzmann`",
+            ),
+            idle(
+                self.backup != Backup::Expected,
+                &["target_epsilon"],
+                "backup",
+                "the next state is not valued by a policy that explores; set `backup: expected`",
+            ),
+            idle(
+                self.backup != Backup::Soft && !munchausen,
+                &["entropy_temperature"],
+                "backup",
+                "no entropy is counted; set `backup: soft` or `munchausen_alpha`",
+            ),
+            idle(
+                self.backup != Backup::Mellowmax,
+                &["mellowmax_omega"],
+                "backup",
+                "the maximum is not smooth; set `backup: mellowmax`",
+            ),
+            idle(!munchausen, &["munchausen_clip_min"], "munchausen_alpha", "there is no bonus; set `munchausen_alpha`"),
+            idle(
+                self.advantage_alpha == 0.0,
+                &["persistent_advantage"],
+                "advantage_alpha",
+                "no action gap is subtracted; set `advantage_alpha`",
+            ),
+            priorities(!self.prioritized_replay),
+            goals(self.n_sampled_goal == 0),
+        ]
     }
 }

@@ -32,6 +32,7 @@ use super::implicit::{ImplicitModel, ImplicitNet};
 use super::learner::QLearner;
 use super::model::DirectModel;
 use crate::agent::Setup;
+use crate::config::{Idle, Problem};
 use crate::parts::checks::BuildError;
 use crate::parts::hindsight::hindsight;
 use crate::parts::sight::Sight;
@@ -45,13 +46,25 @@ pub struct Dqn;
 impl Algorithm for Dqn {
     type Config = DqnConfig;
 
+    fn check(config: &DqnConfig) -> Result<(), Problem> {
+        config.check()?;
+        prioritized_replay_settings!(config).map(drop)
+    }
+
+    fn check_setup(config: &DqnConfig, setup: &Setup) -> Result<(), Problem> {
+        replay_settings(config, setup)?;
+        config.vision.check(setup.observation_space())
+    }
+
+    fn idle(config: &DqnConfig) -> Vec<Idle> {
+        config.idle()
+    }
+
     fn build(config: DqnConfig, setup: &Setup) -> Result<Learner, BuildError> {
-        let &Space::Discrete { n: actions } = setup.action_space() else {
-            return Err(BuildError::Setting("this algorithm acts in Discrete spaces".to_owned()));
+        let Space::Discrete { n: actions } = *setup.action_space() else {
+            return Err(Problem::new(&[], "this algorithm acts in Discrete spaces").into());
         };
-        if let Some(problem) = config.contradiction() {
-            return Err(BuildError::Setting(problem));
-        }
+        config.check()?;
         let settings = replay_settings(&config, setup)?;
         let adam = OptimizerConfig::Adam(AdamConfig { eps: config.adam_eps, ..AdamConfig::default() });
         let mut rng = setup.rng("init");
@@ -84,7 +97,7 @@ impl Algorithm for Dqn {
     }
 }
 
-fn replay_settings(config: &DqnConfig, setup: &Setup) -> Result<ReplaySettings, BuildError> {
+fn replay_settings(config: &DqnConfig, setup: &Setup) -> Result<ReplaySettings, Problem> {
     Ok(ReplaySettings {
         relabel: hindsight(config.n_sampled_goal, config.goal_selection_strategy, config.n_step, setup)?,
         ..prioritized_replay_settings!(config)?

@@ -29,7 +29,7 @@
 mod head;
 
 use crate::agent::{Clock, LearnError, Setup, UpdateContext, finite};
-use crate::config::layer_widths;
+use crate::config::{Idle, Problem, choices, layer_widths, some_updates};
 use crate::parts::checks::BuildError;
 use crate::parts::encode::Encoder;
 use crate::parts::noise::{ActionNoise, Exploration, add_noise};
@@ -77,12 +77,13 @@ pub struct NafConfig {
     #[garde(range(min = 1, max = 65_536))]
     pub batch_size: usize,
     /// Random steps before the first update.
+    #[garde(range(max = 1_000_000_000_000_000_u64))]
     pub learning_starts: u64,
     /// Environment steps between bursts of updates.
-    #[garde(range(min = 1))]
+    #[garde(range(min = 1, max = 1_000_000_000_000_u64))]
     pub train_frequency: u64,
     /// Updates in a burst; -1 makes as many as steps were taken.
-    #[garde(range(min = -1, max = 100_000))]
+    #[garde(range(min = -1, max = 100_000), custom(some_updates))]
     pub gradient_steps: i64,
     /// How much of the network the target network takes over per update.
     #[garde(range(min = 0.0, max = 1.0))]
@@ -113,7 +114,7 @@ pub struct NafConfig {
     #[garde(custom(layer_widths))]
     pub hidden_sizes: Vec<usize>,
     /// Non-linearity of the hidden layers.
-    #[schemars(with = "String")]
+    #[schemars(schema_with = "choices::<Activation>")]
     pub activation: Activation,
 }
 
@@ -145,6 +146,19 @@ pub struct Naf;
 
 impl Algorithm for Naf {
     type Config = NafConfig;
+
+    fn check(config: &NafConfig) -> Result<(), Problem> {
+        replay_settings!(config).map(drop)
+    }
+
+    fn idle(config: &NafConfig) -> Vec<Idle> {
+        vec![Idle {
+            now: config.exploration != NafExploration::Colored,
+            keys: &["exploration_horizon"],
+            switch: Some("exploration"),
+            why: "only coloured noise has a slowest movement; set `exploration: colored`",
+        }]
+    }
 
     fn build(config: NafConfig, setup: &Setup) -> Result<Learner, BuildError> {
         let settings = replay_settings!(config)?;

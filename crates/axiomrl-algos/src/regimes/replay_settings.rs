@@ -1,7 +1,7 @@
 //! When and from what an off-policy learner is updated.
 
+use crate::config::Problem;
 use super::Pace;
-use crate::parts::checks::BuildError;
 use axiomrl_core::{PrioritySpec, Relabel, Schedule, Window};
 
 /// When and from what an off-policy learner is updated.
@@ -38,12 +38,11 @@ impl ReplaySettings {
     }
 
     /// The settings themselves, unless they contradict each other.
-    pub fn checked(self) -> Result<Self, BuildError> {
+    pub fn checked(self) -> Result<Self, Problem> {
         let (n, capacity) = (self.n_step, self.capacity);
-        if n > capacity {
-            let message = format!("`n_step` {n} is longer than `buffer_capacity` {capacity}; make the buffer larger");
-            return Err(BuildError::Setting(message));
-        }
+        Problem::when(n > capacity, &["buffer_capacity", "n_step"], || {
+            format!("`n_step` {n} is longer than `buffer_capacity` {capacity}; make the buffer larger")
+        })?;
         Ok(self)
     }
 }

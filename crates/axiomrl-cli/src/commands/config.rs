@@ -6,7 +6,7 @@ use crate::output::{print, print_pretty};
 use axiomrl_run::{configs, yaml};
 use clap::{Args, ValueEnum};
 
-/// Shows a run file with every default filled in
+/// Shows a run file with every default filled in, or what training would refuse of it
 #[derive(Args)]
 pub struct Config {
     /// A packaged config or the path of a run file

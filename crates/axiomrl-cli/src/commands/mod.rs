@@ -57,7 +57,7 @@ impl Command {
 /// The algorithm called `name`; the error names the nearest one.
 fn algorithm(name: &str) -> Result<&'static axiomrl_algos::AlgoEntry, Failure> {
     axiomrl_algos::find(name).ok_or_else(|| {
-        let hint = axiomrl_algos::config::nearest(name, &axiomrl_algos::names());
+        let hint = axiomrl_envs::names::suggestion(name, &axiomrl_algos::names());
         Failure::bad_input(format!("unknown algorithm `{name}`{hint}; `axiomrl algos` lists them"))
     })
 }

@@ -1,7 +1,6 @@
 //! Short runs of any registered algorithm, for the tests that go through the whole registry.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
-use axiomrl_algos::config::Settings;
 use axiomrl_algos::registry::ActionKind;
 use axiomrl_algos::{AlgoEntry, RunConfig};
 use axiomrl_run::checkpoint;
@@ -41,7 +40,7 @@ pub fn config(entry: &AlgoEntry, env: &str, steps: u64, seed: u64, extra: &[&str
     let defaults = entry.read(&text, "test", &[]).unwrap().algo_kwargs.0;
     let mut assignments: Vec<String> = QUICK
         .iter()
-        .filter(|(key, _)| defaults.get(key).is_some())
+        .filter(|(key, _)| defaults.get(key).is_some_and(|default| !default.is_null()))
         .map(|(key, value)| format!("algo_kwargs.{key}={value}"))
         .collect();
     // Polyak averaging is per update where there is no interval to copy at.
@@ -86,7 +85,7 @@ pub fn trained(config: RunConfig) -> (TrainedPolicy, Outcome) {
 
 pub fn load(run: &Path) -> TrainedPolicy {
     let saved = checkpoint::load(&checkpoint::find(run).unwrap()).unwrap();
-    let config: RunConfig<Settings> = serde_json::from_value(saved.config.clone()).unwrap();
+    let config: RunConfig = serde_json::from_value(saved.config.clone()).unwrap();
     TrainedPolicy::from_snapshot(config, &saved.snapshot).unwrap()
 }
 

@@ -27,7 +27,7 @@ mod choices;
 mod learner;
 
 use crate::agent::Setup;
-use crate::config::layer_widths;
+use crate::config::{Idle, Problem, choices, fixed_temperature, layer_widths, some_updates};
 use crate::parts::checks::BuildError;
 use crate::parts::temperature::TemperatureSetting;
 use crate::regimes::{Learner, replay_settings};
@@ -55,12 +55,13 @@ pub struct DiscreteSacConfig {
     #[garde(range(min = 1, max = 65_536))]
     pub batch_size: usize,
     /// Random steps before the first update.
+    #[garde(range(max = 1_000_000_000_000_000_u64))]
     pub learning_starts: u64,
     /// Environment steps between bursts of updates.
-    #[garde(range(min = 1))]
+    #[garde(range(min = 1, max = 1_000_000_000_000_u64))]
     pub train_frequency: u64,
     /// Updates in a burst; -1 makes as many as steps were taken.
-    #[garde(range(min = -1, max = 100_000))]
+    #[garde(range(min = -1, max = 100_000), custom(some_updates))]
     pub gradient_steps: i64,
     /// How much of the critics the target critics take over per update.
     #[garde(range(min = 0.0, max = 1.0))]
@@ -83,7 +84,7 @@ pub struct DiscreteSacConfig {
     #[garde(custom(layer_widths))]
     pub hidden_sizes: Vec<usize>,
     /// Non-linearity of the hidden layers.
-    #[schemars(with = "String")]
+    #[schemars(schema_with = "choices::<Activation>")]
     pub activation: Activation,
 }
 
@@ -113,9 +114,17 @@ pub struct DiscreteSac;
 impl Algorithm for DiscreteSac {
     type Config = DiscreteSacConfig;
 
+    fn check(config: &DiscreteSacConfig) -> Result<(), Problem> {
+        replay_settings!(config).map(drop)
+    }
+
+    fn idle(config: &DiscreteSacConfig) -> Vec<Idle> {
+        vec![fixed_temperature(config.ent_coef != TemperatureSetting::Auto)]
+    }
+
     fn build(config: DiscreteSacConfig, setup: &Setup) -> Result<Learner, BuildError> {
         let Space::Discrete { n: actions } = *setup.action_space() else {
-            return Err(BuildError::Setting("discrete SAC acts in Discrete spaces".to_owned()));
+            return Err(Problem::new(&[], "discrete SAC acts in Discrete spaces").into());
         };
         let settings = replay_settings!(config)?;
         Ok(Learner::OffPolicy(Box::new(DiscreteSacLearner::new(config, actions, setup)), settings))

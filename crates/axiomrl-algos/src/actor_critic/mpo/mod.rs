@@ -31,7 +31,7 @@ mod duals;
 mod learner;
 
 use crate::agent::Setup;
-use crate::config::layer_widths;
+use crate::config::{Problem, choices, layer_widths, some_updates};
 use crate::parts::checks::BuildError;
 use crate::regimes::{Learner, replay_settings};
 use crate::registry::Algorithm;
@@ -63,15 +63,16 @@ pub struct MpoConfig {
     #[garde(range(min = 1, max = 65_536))]
     pub batch_size: usize,
     /// Random steps before the first update.
+    #[garde(range(max = 1_000_000_000_000_000_u64))]
     pub learning_starts: u64,
     /// Environment steps between bursts of updates.
-    #[garde(range(min = 1))]
+    #[garde(range(min = 1, max = 1_000_000_000_000_u64))]
     pub train_frequency: u64,
     /// Updates in a burst; -1 makes as many as steps were taken.
-    #[garde(range(min = -1, max = 100_000))]
+    #[garde(range(min = -1, max = 100_000), custom(some_updates))]
     pub gradient_steps: i64,
     /// Updates between copies to the target networks.
-    #[garde(range(min = 1))]
+    #[garde(range(min = 1, max = 1_000_000_000_000_u64))]
     pub target_update_interval: u64,
     /// Discount per step.
     #[garde(range(min = 0.0, max = 1.0))]
@@ -104,7 +105,7 @@ pub struct MpoConfig {
     #[garde(custom(layer_widths))]
     pub hidden_sizes: Vec<usize>,
     /// Non-linearity of the hidden layers.
-    #[schemars(with = "String")]
+    #[schemars(schema_with = "choices::<Activation>")]
     pub activation: Activation,
     /// LayerNorm in both networks.
     pub layer_norm: bool,
@@ -142,6 +143,10 @@ pub struct Mpo;
 
 impl Algorithm for Mpo {
     type Config = MpoConfig;
+
+    fn check(config: &MpoConfig) -> Result<(), Problem> {
+        replay_settings!(config).map(drop)
+    }
 
     fn build(config: MpoConfig, setup: &Setup) -> Result<Learner, BuildError> {
         let settings = replay_settings!(config)?;

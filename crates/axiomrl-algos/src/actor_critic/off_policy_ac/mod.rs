@@ -14,6 +14,7 @@ mod target;
 pub use settings::AcConfig;
 
 use crate::agent::Setup;
+use crate::config::{Idle, Problem};
 use crate::parts::checks::BuildError;
 use crate::parts::hindsight::hindsight;
 use crate::regimes::{Learner, ReplaySettings, prioritized_replay_settings};
@@ -25,12 +26,29 @@ pub struct OffPolicyAc;
 impl Algorithm for OffPolicyAc {
     type Config = AcConfig;
 
+    fn check(config: &AcConfig) -> Result<(), Problem> {
+        config.check()?;
+        prioritized_replay_settings!(config).map(drop)
+    }
+
+    fn check_setup(config: &AcConfig, setup: &Setup) -> Result<(), Problem> {
+        replay_settings(config, setup).map(drop)
+    }
+
+    fn idle(config: &AcConfig) -> Vec<Idle> {
+        config.idle()
+    }
+
     fn build(config: AcConfig, setup: &Setup) -> Result<Learner, BuildError> {
-        config.check().map_err(BuildError::Setting)?;
-        let settings = ReplaySettings {
-            relabel: hindsight(config.n_sampled_goal, config.goal_selection_strategy, config.n_step, setup)?,
-            ..prioritized_replay_settings!(config)?
-        };
+        config.check()?;
+        let settings = replay_settings(&config, setup)?;
         Ok(Learner::OffPolicy(Box::new(AcLearner::new(config, setup)), settings))
     }
+}
+
+fn replay_settings(config: &AcConfig, setup: &Setup) -> Result<ReplaySettings, Problem> {
+    Ok(ReplaySettings {
+        relabel: hindsight(config.n_sampled_goal, config.goal_selection_strategy, config.n_step, setup)?,
+        ..prioritized_replay_settings!(config)?
+    })
 }

@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn contradictions_are_refused_with_the_remedy() {
         let refused = |config: AcConfig, remedy: &str| {
-            let message = config.check().unwrap_err();
+            let message = config.check().unwrap_err().message;
             assert!(message.contains(remedy), "{message}");
         };
         refused(AcConfig { ent_coef: Some(TemperatureSetting::Auto), ..td3() }, "actor: tanh_gaussian");

@@ -1,6 +1,6 @@
 //! Settings of the off-policy actor-critic learner. Each is a choice of its own; a preset is a point among them.
 
-use crate::config::layer_widths;
+use crate::config::{Idle, Problem, choices, fixed_temperature, goals, layer_widths, priorities, some_updates};
 use crate::parts::noise::Exploration;
 use crate::parts::temperature::TemperatureSetting;
 use axiomrl_core::{GoalStrategy, Schedule};
@@ -99,12 +99,13 @@ pub struct AcConfig {
     #[garde(range(min = 1, max = 65_536))]
     pub batch_size: usize,
     /// Random steps before the first update.
+    #[garde(range(max = 1_000_000_000_000_000_u64))]
     pub learning_starts: u64,
     /// Environment steps between bursts of updates.
-    #[garde(range(min = 1))]
+    #[garde(range(min = 1, max = 1_000_000_000_000_u64))]
     pub train_frequency: u64,
     /// Updates in a burst; -1 makes as many as steps were taken.
-    #[garde(range(min = -1, max = 100_000))]
+    #[garde(range(min = -1, max = 100_000), custom(some_updates))]
     pub gradient_steps: i64,
     /// Updates of the critics per update of the actor and of the target networks.
     #[garde(range(min = 1, max = 1000))]
@@ -127,7 +128,6 @@ pub struct AcConfig {
     pub actor: ActorKind,
     /// Weight of the entropy of a Gaussian policy: `auto`, or a number that stays fixed (0 switches it off).
     /// Absent for a deterministic policy, which has none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ent_coef: Option<TemperatureSetting>,
     /// Temperature at the start when it is adapted.
     #[garde(range(min = 1e-8, max = 1000.0))]
@@ -160,7 +160,7 @@ pub struct AcConfig {
     #[garde(inner(custom(critic_widths)))]
     pub critic_hidden_sizes: Option<Vec<usize>>,
     /// Non-linearity of the hidden layers.
-    #[schemars(with = "String")]
+    #[schemars(schema_with = "choices::<Activation>")]
     pub activation: Activation,
     /// Bound of the initial weights of last layers; absent: as for other layers.
     #[garde(inner(range(min = 0.0, max = 1.0)))]
@@ -181,6 +181,7 @@ pub struct AcConfig {
     #[garde(range(min = 1, max = 1001))]
     pub n_quantiles: usize,
     /// Quantiles dropped per critic by the `truncated` reducer.
+    #[garde(range(max = 1000))]
     pub top_quantiles_to_drop: usize,
     /// LayerNorm in the critics.
     pub critic_layer_norm: bool,
@@ -192,6 +193,7 @@ pub struct AcConfig {
     /// Batch renormalisation in the actor.
     pub actor_batch_renorm: bool,
     /// Updates with plain batch normalisation before renormalisation begins.
+    #[garde(range(max = 1_000_000_000_000_u64))]
     pub batch_renorm_warmup: u64,
     /// How the critics' opinions become one target.
     pub target_reducer: TargetReducer,
@@ -215,7 +217,7 @@ pub struct AcConfig {
     #[garde(range(min = 0, max = 100))]
     pub n_sampled_goal: usize,
     /// Which reached goals are drawn: `future`, `final` or `episode`.
-    #[schemars(with = "String")]
+    #[schemars(schema_with = "choices::<GoalStrategy>")]
     pub goal_selection_strategy: GoalStrategy,
 }
 
@@ -227,42 +229,107 @@ fn critic_widths(widths: &Vec<usize>, context: &()) -> garde::Result {
 
 impl AcConfig {
     /// Finds settings that contradict each other; the message says what to change.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), Problem> {
         let stochastic = self.actor == ActorKind::TanhGaussian;
-        if !stochastic && self.ent_coef.is_some() {
-            return Err("`ent_coef` weighs the entropy of a Gaussian policy; remove it, or set `actor: tanh_gaussian`"
-                .to_owned());
-        }
-        if !stochastic && self.exploration == Exploration::Policy {
-            return Err("a deterministic actor explores only by noise; set `exploration` to `gaussian`, \
-                        `ornstein_uhlenbeck`, `colored` or `state_dependent`"
-                .to_owned());
-        }
-        if self.critic_output == CriticOutput::Categorical && self.v_min >= self.v_max {
-            let (low, high) = (self.v_min, self.v_max);
-            return Err(format!("`v_min` {low} is not below `v_max` {high}; they are the range of the return"));
-        }
-        if self.target_reducer == TargetReducer::Truncated {
-            if self.critic_output != CriticOutput::Quantile {
-                return Err("`target_reducer: truncated` drops quantiles; set `critic_output: quantile`".to_owned());
-            }
-            if self.top_quantiles_to_drop >= self.n_quantiles {
-                let (drop, all) = (self.top_quantiles_to_drop, self.n_quantiles);
-                return Err(format!("`top_quantiles_to_drop` {drop} leaves nothing of `n_quantiles` {all}"));
-            }
-        }
-        if self.target_reducer == TargetReducer::SubsetMin && self.subset_size > self.n_critics {
-            let (subset, all) = (self.subset_size, self.n_critics);
-            return Err(format!("`subset_size` {subset} is more than `n_critics` {all}"));
-        }
-        if self.actor_batch_renorm && self.target_action != TargetAction::OnlineActor {
-            return Err(
-                "`actor_batch_renorm` has no slow copy of the actor; set `target_action: online_actor`".to_owned()
-            );
-        }
-        if self.batch_renorm && (self.critic_layer_norm || self.critic_dropout > 0.0) {
-            return Err("`batch_renorm` does not go with `critic_layer_norm` or `critic_dropout`; keep one".to_owned());
-        }
-        Ok(())
+        Problem::when(!stochastic && self.ent_coef.is_some(), &["ent_coef", "actor"], || {
+            "`ent_coef` weighs the entropy of a Gaussian policy; remove it, or set `actor: tanh_gaussian`".to_owned()
+        })?;
+        Problem::when(!stochastic && self.exploration == Exploration::Policy, &["exploration", "actor"], || {
+            "a deterministic actor explores only by noise; set `exploration` to `gaussian`, `ornstein_uhlenbeck`, `colored` or \
+             `state_dependent`"
+                .to_owned()
+        })?;
+        let (low, high) = (self.v_min, self.v_max);
+        Problem::when(self.critic_output == CriticOutput::Categorical && low >= high, &["v_max", "v_min"], || {
+            format!("`v_min` {low} is not below `v_max` {high}; they are the range of the return")
+        })?;
+        let truncated = self.target_reducer == TargetReducer::Truncated;
+        let clash = truncated && self.critic_output != CriticOutput::Quantile;
+        Problem::when(clash, &["target_reducer", "critic_output"], || {
+            "`target_reducer: truncated` drops quantiles; set `critic_output: quantile`".to_owned()
+        })?;
+        let (drop, all) = (self.top_quantiles_to_drop, self.n_quantiles);
+        Problem::when(truncated && drop >= all, &["top_quantiles_to_drop", "n_quantiles"], || {
+            format!("`top_quantiles_to_drop` {drop} leaves nothing of `n_quantiles` {all}")
+        })?;
+        let (subset, all) = (self.subset_size, self.n_critics);
+        let clash = self.target_reducer == TargetReducer::SubsetMin && subset > all;
+        Problem::when(clash, &["subset_size", "n_critics"], || {
+            format!("`subset_size` {subset} is more than `n_critics` {all}")
+        })?;
+        let clash = self.actor_batch_renorm && self.target_action != TargetAction::OnlineActor;
+        Problem::when(clash, &["actor_batch_renorm", "target_action"], || {
+            "`actor_batch_renorm` has no slow copy of the actor; set `target_action: online_actor`".to_owned()
+        })?;
+        let clash = self.batch_renorm && (self.critic_layer_norm || self.critic_dropout > 0.0);
+        Problem::when(clash, &["batch_renorm", "critic_layer_norm", "critic_dropout"], || {
+            "`batch_renorm` does not go with `critic_layer_norm` or `critic_dropout`; keep one".to_owned()
+        })
+    }
+
+    /// Settings without an effect beside the others.
+    pub fn idle(&self) -> Vec<Idle> {
+        let idle = |now, keys, switch, why| Idle { now, keys, switch: Some(switch), why };
+        let no_targets = self.batch_renorm && self.target_action == TargetAction::OnlineActor;
+        vec![
+            Idle {
+                now: no_targets,
+                keys: &["tau"],
+                // That renormalisation goes without target networks is not plain from its name.
+                switch: None,
+                why: "with `batch_renorm` there are no target networks to follow; set `batch_renorm: false`",
+            },
+            idle(
+                !self.batch_renorm && !self.actor_batch_renorm,
+                &["batch_renorm_warmup"],
+                "batch_renorm",
+                "nothing is renormalised; set `batch_renorm: true`",
+            ),
+            idle(
+                self.target_action != TargetAction::TargetActorSmoothed,
+                &["target_noise", "target_noise_clip"],
+                "target_action",
+                "target actions have no noise; set `target_action: target_actor_smoothed`",
+            ),
+            idle(
+                self.critic_output != CriticOutput::Categorical,
+                &["v_min", "v_max", "n_atoms"],
+                "critic_output",
+                "critics have no range of returns; set `critic_output: categorical`",
+            ),
+            idle(
+                self.critic_output != CriticOutput::Quantile,
+                &["n_quantiles"],
+                "critic_output",
+                "critics have no quantiles; set `critic_output: quantile`",
+            ),
+            idle(
+                self.target_reducer != TargetReducer::Truncated,
+                &["top_quantiles_to_drop"],
+                "target_reducer",
+                "no quantiles are dropped; set `target_reducer: truncated`",
+            ),
+            idle(
+                self.target_reducer != TargetReducer::SubsetMin,
+                &["subset_size"],
+                "target_reducer",
+                "every critic counts; set `target_reducer: subset_min`",
+            ),
+            idle(
+                self.exploration == Exploration::Policy,
+                &["exploration_noise"],
+                "exploration",
+                "actions are drawn from the policy without more noise; set `exploration: gaussian`",
+            ),
+            idle(
+                self.exploration != Exploration::Colored,
+                &["exploration_horizon"],
+                "exploration",
+                "only coloured noise has a slowest movement; set `exploration: colored`",
+            ),
+            fixed_temperature(self.ent_coef != Some(TemperatureSetting::Auto)),
+            priorities(!self.prioritized_replay),
+            goals(self.n_sampled_goal == 0),
+        ]
     }
 }

@@ -13,6 +13,7 @@ mod settings;
 pub use settings::PixelConfig;
 
 use crate::agent::Setup;
+use crate::config::{Idle, Problem};
 use crate::parts::checks::BuildError;
 use crate::regimes::{Learner, replay_settings};
 use crate::registry::Algorithm;
@@ -23,8 +24,21 @@ pub struct PixelAc;
 impl Algorithm for PixelAc {
     type Config = PixelConfig;
 
+    fn check(config: &PixelConfig) -> Result<(), Problem> {
+        config.check()?;
+        replay_settings!(config).map(drop)
+    }
+
+    fn check_setup(config: &PixelConfig, setup: &Setup) -> Result<(), Problem> {
+        config.vision.check(setup.observation_space())
+    }
+
+    fn idle(config: &PixelConfig) -> Vec<Idle> {
+        config.idle()
+    }
+
     fn build(config: PixelConfig, setup: &Setup) -> Result<Learner, BuildError> {
-        config.check().map_err(BuildError::Setting)?;
+        config.check()?;
         let settings = replay_settings!(config)?;
         Ok(Learner::OffPolicy(Box::new(PixelLearner::new(config, setup)?), settings))
     }

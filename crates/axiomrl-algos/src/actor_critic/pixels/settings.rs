@@ -1,6 +1,6 @@
 //! Settings of the actor-critic methods that learn from images.
 
-use crate::config::layer_widths;
+use crate::config::{Idle, Problem, fixed_temperature, layer_widths, some_updates};
 use crate::parts::sight::Vision;
 use crate::parts::temperature::TemperatureSetting;
 use axiomrl_core::Schedule;
@@ -33,12 +33,13 @@ pub struct PixelConfig {
     #[garde(range(min = 1, max = 65_536))]
     pub batch_size: usize,
     /// Random steps before the first update.
+    #[garde(range(max = 1_000_000_000_000_000_u64))]
     pub learning_starts: u64,
     /// Environment steps between bursts of updates.
-    #[garde(range(min = 1))]
+    #[garde(range(min = 1, max = 1_000_000_000_000_u64))]
     pub train_frequency: u64,
     /// Updates in a burst; -1 makes as many as steps were taken.
-    #[garde(range(min = -1, max = 100_000))]
+    #[garde(range(min = -1, max = 100_000), custom(some_updates))]
     pub gradient_steps: i64,
     /// Updates of the critics per update of the actor and of the target networks.
     #[garde(range(min = 1, max = 1000))]
@@ -75,7 +76,6 @@ pub struct PixelConfig {
     #[garde(range(min = 0.0, max = 10.0))]
     pub noise_clip: f32,
     /// Weight of the entropy of a Gaussian policy: `auto`, or a number that stays fixed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ent_coef: Option<TemperatureSetting>,
     /// That weight at the start when it is adapted.
     #[garde(range(min = 1e-8, max = 1000.0))]
@@ -103,16 +103,27 @@ impl Default for PixelConfig {
 
 impl PixelConfig {
     /// Finds settings that contradict each other; the message says what to change.
-    pub fn check(&self) -> Result<(), String> {
-        if self.contrastive && self.encoder_tau.is_none() {
-            return Err(
-                "`contrastive` compares with a slow copy of the encoder; set `encoder_tau`, 0.05 say".to_owned()
-            );
-        }
-        if self.actor == PixelActor::ScheduledNoise && self.ent_coef.is_some() {
-            return Err("`ent_coef` weighs the entropy of a Gaussian policy; remove it, or set `actor: tanh_gaussian`"
-                .to_owned());
-        }
-        Ok(())
+    pub fn check(&self) -> Result<(), Problem> {
+        let clash = self.contrastive && self.encoder_tau.is_none();
+        Problem::when(clash, &["encoder_tau", "contrastive"], || {
+            "`contrastive` compares with a slow copy of the encoder; set `encoder_tau`, 0.05 say".to_owned()
+        })?;
+        let clash = self.actor == PixelActor::ScheduledNoise && self.ent_coef.is_some();
+        Problem::when(clash, &["ent_coef", "actor"], || {
+            "`ent_coef` weighs the entropy of a Gaussian policy; remove it, or set `actor: tanh_gaussian`".to_owned()
+        })
+    }
+
+    /// Settings without an effect beside the others.
+    pub fn idle(&self) -> Vec<Idle> {
+        vec![
+            Idle {
+                now: self.actor != PixelActor::ScheduledNoise,
+                keys: &["exploration_noise", "noise_clip"],
+                switch: Some("actor"),
+                why: "a Gaussian policy draws its own noise; set `actor: scheduled_noise`",
+            },
+            fixed_temperature(self.ent_coef != Some(TemperatureSetting::Auto)),
+        ]
     }
 }

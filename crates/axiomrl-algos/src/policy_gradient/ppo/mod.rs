@@ -28,7 +28,7 @@
 mod learner;
 
 use crate::agent::Setup;
-use crate::config::layer_widths;
+use crate::config::{choices, layer_widths};
 use crate::parts::checks::BuildError;
 use crate::regimes::{Learner, RolloutSettings};
 use crate::registry::Algorithm;
@@ -86,7 +86,7 @@ pub struct PpoConfig {
     #[garde(custom(layer_widths))]
     pub hidden_sizes: Vec<usize>,
     /// Non-linearity of the hidden layers.
-    #[schemars(with = "String")]
+    #[schemars(schema_with = "choices::<Activation>")]
     pub activation: Activation,
     /// Logarithm of the initial standard deviation of Box actions.
     #[garde(range(min = -20.0, max = 2.0))]

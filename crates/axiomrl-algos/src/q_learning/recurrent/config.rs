@@ -1,6 +1,6 @@
 //! The settings of the value learners that remember.
 
-use crate::config::layer_widths;
+use crate::config::{Problem, choices, layer_widths, some_updates};
 use crate::parts::sight::Vision;
 use axiomrl_core::Schedule;
 use axiomrl_nn::{Activation, CellKind};
@@ -26,15 +26,16 @@ pub struct DrqnConfig {
     #[garde(range(min = 1, max = 65_536))]
     pub batch_size: usize,
     /// Random steps before the first update.
+    #[garde(range(max = 1_000_000_000_000_000_u64))]
     pub learning_starts: u64,
     /// Environment steps between bursts of updates.
-    #[garde(range(min = 1))]
+    #[garde(range(min = 1, max = 1_000_000_000_000_u64))]
     pub train_frequency: u64,
     /// Updates in a burst; -1 makes as many as steps were taken.
-    #[garde(range(min = -1, max = 100_000))]
+    #[garde(range(min = -1, max = 100_000), custom(some_updates))]
     pub gradient_steps: i64,
     /// Environment steps between updates of the target network.
-    #[garde(range(min = 1))]
+    #[garde(range(min = 1, max = 1_000_000_000_000_u64))]
     pub target_update_interval: u64,
     /// How much of the online network the target takes over: 1 copies.
     #[garde(range(min = 0.0, max = 1.0))]
@@ -52,7 +53,7 @@ pub struct DrqnConfig {
     #[garde(custom(layer_widths))]
     pub hidden_sizes: Vec<usize>,
     /// Kind of memory.
-    #[schemars(with = "String")]
+    #[schemars(schema_with = "choices::<CellKind>")]
     pub cell: CellKind,
     /// Width of the memory.
     #[garde(range(min = 1, max = 16_384))]
@@ -61,7 +62,7 @@ pub struct DrqnConfig {
     #[garde(custom(layer_widths))]
     pub head_sizes: Vec<usize>,
     /// Non-linearity of the hidden layers.
-    #[schemars(with = "String")]
+    #[schemars(schema_with = "choices::<Activation>")]
     pub activation: Activation,
     /// Value of the state and advantage of the action in heads of their own.
     pub dueling: bool,
@@ -70,8 +71,10 @@ pub struct DrqnConfig {
     #[garde(range(min = 1, max = 100_000))]
     pub sequence_length: usize,
     /// Steps at its beginning that only fill the memory.
+    #[garde(range(max = 100_000))]
     pub burn_in: usize,
     /// Steps that a sequence shares with the next one; absent is half of it.
+    #[garde(inner(range(max = 100_000)))]
     pub overlap: Option<usize>,
     /// Begin a sequence with the memory that the policy had there, instead of an empty one.
     pub stored_state: bool,
@@ -175,35 +178,30 @@ impl DrqnConfig {
     }
 
     /// What garde cannot see: settings that contradict each other.
-    pub fn contradiction(&self) -> Option<String> {
-        let length = self.sequence_length;
-        if length <= self.burn_in {
-            return Some(format!(
-                "`burn_in` {} leaves nothing to learn of a `sequence_length` of {length}; make the sequence longer or the \
-                 burn-in shorter",
-                self.burn_in
-            ));
-        }
-        if self.n_step >= length {
-            return Some(format!(
-                "`n_step` {} does not fit into a `sequence_length` of {length}; make the sequence longer or sum fewer \
-                 rewards",
-                self.n_step
-            ));
-        }
-        if self.overlap() >= length {
-            return Some(format!(
-                "`overlap` {} must be below `sequence_length` {length}, or no sequence would bring anything new; lower it",
-                self.overlap()
-            ));
-        }
-        if self.buffer_capacity < length {
-            return Some(format!(
-                "`buffer_capacity` {} has no room for a `sequence_length` of {length}; make the buffer larger",
-                self.buffer_capacity
-            ));
-        }
-        None
+    pub fn check(&self) -> Result<(), Problem> {
+        let (length, burn_in, n_step, capacity) =
+            (self.sequence_length, self.burn_in, self.n_step, self.buffer_capacity);
+        let overlap = self.overlap();
+        Problem::when(length <= burn_in, &["burn_in", "sequence_length"], || {
+            format!(
+                "`burn_in` {burn_in} leaves nothing to learn of a `sequence_length` of {length}; make the sequence longer or \
+                 the burn-in shorter"
+            )
+        })?;
+        Problem::when(n_step >= length, &["n_step", "sequence_length"], || {
+            format!(
+                "`n_step` {n_step} does not fit into a `sequence_length` of {length}; make the sequence longer or sum fewer \
+                 rewards"
+            )
+        })?;
+        Problem::when(overlap >= length, &["overlap", "sequence_length"], || {
+            format!(
+                "`overlap` {overlap} must be below `sequence_length` {length}, or no sequence would bring anything new; lower it"
+            )
+        })?;
+        Problem::when(capacity < length, &["buffer_capacity", "sequence_length"], || {
+            format!("`buffer_capacity` {capacity} has no room for a `sequence_length` of {length}; make the buffer larger")
+        })
     }
 }
 
@@ -214,18 +212,18 @@ mod tests {
     #[test]
     fn contradictions_say_what_to_change() {
         let plain = DrqnConfig::default;
-        assert_eq!(plain().contradiction(), None);
-        assert_eq!(DrqnConfig::r2d2().contradiction(), None);
+        assert_eq!(plain().check(), Ok(()));
+        assert_eq!(DrqnConfig::r2d2().check(), Ok(()));
         for (config, named, advice) in [
             (DrqnConfig { burn_in: 10, ..plain() }, "`burn_in` 10", "make the sequence longer"),
             (DrqnConfig { n_step: 10, ..plain() }, "`n_step` 10", "sum fewer rewards"),
             (DrqnConfig { overlap: Some(10), ..plain() }, "`overlap` 10", "lower it"),
             (DrqnConfig { buffer_capacity: 9, ..plain() }, "`buffer_capacity` 9", "make the buffer larger"),
         ] {
-            let problem = config.contradiction().unwrap();
+            let problem = config.check().unwrap_err().message;
             assert!(problem.contains(named) && problem.contains(advice), "{problem}");
         }
         let least = DrqnConfig { burn_in: 9, n_step: 9, overlap: Some(9), buffer_capacity: 10, ..plain() };
-        assert_eq!(least.contradiction(), None);
+        assert_eq!(least.check(), Ok(()));
     }
 }

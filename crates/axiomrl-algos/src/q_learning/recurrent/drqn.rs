@@ -37,6 +37,7 @@ use super::config::DrqnConfig;
 use super::learner::QLearner;
 use super::net::QNet;
 use crate::agent::Setup;
+use crate::config::{Idle, Problem, priorities};
 use crate::parts::checks::BuildError;
 use crate::parts::torso::{Torso, TorsoSpec};
 use crate::q_learning::direct::DirectNet;
@@ -50,13 +51,24 @@ pub struct Drqn;
 impl Algorithm for Drqn {
     type Config = DrqnConfig;
 
+    fn check(config: &DrqnConfig) -> Result<(), Problem> {
+        config.check()?;
+        settings(config).map(drop)
+    }
+
+    fn check_setup(config: &DrqnConfig, setup: &Setup) -> Result<(), Problem> {
+        config.vision.check(setup.observation_space())
+    }
+
+    fn idle(config: &DrqnConfig) -> Vec<Idle> {
+        vec![priorities(!config.prioritized_replay)]
+    }
+
     fn build(config: DrqnConfig, setup: &Setup) -> Result<Learner, BuildError> {
-        let &Space::Discrete { n: actions } = setup.action_space() else {
-            return Err(BuildError::Setting("this algorithm acts in Discrete spaces".to_owned()));
+        let Space::Discrete { n: actions } = *setup.action_space() else {
+            return Err(Problem::new(&[], "this algorithm acts in Discrete spaces").into());
         };
-        if let Some(problem) = config.contradiction() {
-            return Err(BuildError::Setting(problem));
-        }
+        config.check()?;
         let mut rng = setup.rng("init");
         let shape = TorsoSpec {
             observations: setup.observation_space(),
@@ -76,7 +88,7 @@ impl Algorithm for Drqn {
     }
 }
 
-fn settings(config: &DrqnConfig) -> Result<SequenceSettings, BuildError> {
+fn settings(config: &DrqnConfig) -> Result<SequenceSettings, Problem> {
     Ok(SequenceSettings {
         replay: prioritized_replay_settings!(config)?,
         length: config.sequence_length,
