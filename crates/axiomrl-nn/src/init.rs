@@ -1,6 +1,7 @@
 //! Initial parameters.
 
-use crate::spec::{Activation, Layer, MlpSpec};
+use crate::kernels::activation::Activation;
+use crate::mlp::{Layer, MlpSpec};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution as _, StandardNormal};

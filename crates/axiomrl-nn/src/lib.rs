@@ -6,38 +6,32 @@
 //! network is. [`ConvNet`] does the same for a stack of convolutions over images, [`ResidualNet`] for IMPALA's residual
 //! encoder, [`Decoder`] for the way back from features to an image, [`Recurrent`] for an LSTM or GRU over a whole sequence.
 //!
-//! The arithmetic lives in `kernels`, `network`, `images`, `encoder`, `residual`, `decoder` and `sequence`, on plain slices that
-//! know nothing of Burn. Work is split in two by its size alone, never by the number of threads, so results do not depend on the
-//! thread count. All of this is for Burn's `flex` CPU device; on other devices the same calls run as Burn's own operations, see
-//! [`composed`].
+//! Every kind of network is a module of its own: `mlp`, `conv`, `residual`, `decoder`, `recurrent`; what those over images share is
+//! in `images`. Its `mod.rs` has its shape and what the outside sees, `passes` the arithmetic on plain slices that know nothing
+//! of Burn, `op` the node of the graph, `composed` the same in Burn's own operations. The loops themselves are in `kernels`.
+//!
+//! Work is split in two by its size alone, never by the number of threads, so results do not depend on the thread count. All of
+//! this is for Burn's `flex` CPU device; on other devices the same calls run as Burn's own operations, see [`composed`].
 //!
 //! Training loops should run inside a rayon pool, whose size says whether a second thread may be used.
 
 mod buffers;
 mod conv;
-mod convolution;
 mod decoder;
-mod encoder;
 mod error;
+mod fused_loss;
 mod grads;
-mod image_net;
 mod images;
 mod init;
 mod kernels;
-mod loss;
+mod layout;
 mod mlp;
 mod named;
-mod network;
-mod ops;
 mod params;
 mod recurrent;
 mod residual;
-mod sampling;
-mod sequence;
-mod spec;
 mod tensors;
 mod threads;
-mod windows;
 
 pub mod composed;
 pub mod distributions;
@@ -48,15 +42,18 @@ pub use buffers::take as recycled;
 pub use burn::tensor::{Device, Tensor};
 pub use conv::{ConvLayer, ConvNet, ConvSpec};
 pub use decoder::{Decoder, DecoderSpec};
+pub use distributions::sampling::tanh_gaussian;
 pub use distributions::{Distribution, LogStdBounds, tanh_gaussian_log_prob, tanh_gaussian_sample};
 pub use error::NnError;
+pub use fused_loss::fused_loss;
 pub use grads::{Grad, gradients, gradients_of, try_gradients};
-pub use image_net::ImageNet;
+pub use images::ImageNet;
 pub use init::Init;
+pub use kernels::activation::Activation;
 pub use kernels::dispatch::{SimdLevel, limit_simd};
 pub use kernels::math;
-pub use loss::fused_loss;
-pub use mlp::Mlp;
+pub use layout::TensorLayout;
+pub use mlp::{Mlp, MlpSpec};
 pub use named::{export_flat, import_flat};
 pub use optim::{
     Adam, AdamConfig, Optimizer, OptimizerConfig, RmsProp, RmsPropConfig, Sgd, SgdConfig, clip_scale, global_norm,
@@ -64,6 +61,4 @@ pub use optim::{
 pub use params::Params;
 pub use recurrent::{CellKind, Recurrent, RecurrentSpec};
 pub use residual::{ResidualNet, ResidualSpec};
-pub use sampling::tanh_gaussian;
-pub use spec::{Activation, MlpSpec, TensorLayout};
 pub use tensors::{Values, leaf, leaf_on, leaf_vec, values};

@@ -1,4 +1,4 @@
-//! Losses on plain rows with their gradients, for use inside [`fused_loss`](crate::fused_loss).
+//! Formulas of losses on plain rows with their gradients, for use inside [`fused_loss`](crate::fused_loss).
 //!
 //! Each function returns `Σ weight·row loss / rows`, overwrites `grad` with its derivative, and fills one number per row for
 //! priorities and logs. `weights` may be empty: every row then counts alike.

@@ -5,7 +5,8 @@
 
 use crate::error::NnError;
 use crate::kernels::transpose::transpose;
-use crate::spec::{MlpSpec, TensorLayout};
+use crate::layout::TensorLayout;
+use crate::mlp::MlpSpec;
 
 /// Hands out every tensor of a flat vector `[members, parameters]`, weights as `[out, in]`.
 pub fn export_flat(spec: &MlpSpec, values: &[f32], prefix: &str, put: &mut dyn FnMut(String, Vec<usize>, Vec<f32>)) {

@@ -12,6 +12,9 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
+/// Below this many floating-point operations, handing half of the work to another thread costs more than it saves.
+pub(crate) const SPLIT_FLOPS: usize = 4_000_000;
+
 /// How long a companion without work stays awake: longer than what a training loop does from one update to the next (a step of
 /// the environment, drawing a batch), and no longer than others on a busy machine would notice.
 const AWAKE: Duration = Duration::from_millis(1);

@@ -1,13 +1,14 @@
 //! Decoders from a feature vector to an image, on flat parameters.
 
+pub(crate) mod composed;
 mod passes;
 mod upconv;
 
-use crate::composed;
 use crate::error::NnError;
-use crate::image_net::{ImageNet, ImageSpec};
+use crate::images::{ImageNet, ImageSpec};
 use crate::init::Init;
-use crate::spec::{Activation, TensorLayout};
+use crate::kernels::activation::Activation;
+use crate::layout::TensorLayout;
 use burn::tensor::Tensor;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};

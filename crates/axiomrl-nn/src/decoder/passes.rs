@@ -4,9 +4,8 @@ use super::DecoderSpec;
 use super::upconv::UpConv;
 use crate::buffers::Pooled;
 use crate::images::{ImageNetwork, KeptMut, Pixels, Trace};
-use crate::kernels::activation::{bias_activation, column_sums};
+use crate::kernels::activation::{Activation, bias_activation, column_sums};
 use crate::kernels::matmul::{Left, product, product_transposed};
-use crate::spec::Activation;
 
 /// Values kept of one image: the outputs (the last layer's are the caller's), and SiLU's inputs.
 fn kept(layer: &UpConv, is_last: bool) -> (usize, usize) {

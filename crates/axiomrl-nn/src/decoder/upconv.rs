@@ -1,14 +1,14 @@
 //! One layer of a decoder: nearest enlargement by two, then a 3x3 convolution. See `kernels::tiling`.
 
 use crate::buffers::Pooled;
+use crate::conv::windows::Windows;
 use crate::images::Pixels;
-use crate::kernels::activation::{activate, activation_backward, bias_activation};
+use crate::kernels::activation::{Activation, activate, activation_backward, bias_activation};
 use crate::kernels::matmul::{Left, product};
 use crate::kernels::patches::{Window, fold};
 use crate::kernels::tiling::{fold_weight, image_to_tiles, tiles_to_image, unfold_weight};
 use crate::kernels::transpose::transpose;
-use crate::spec::{Activation, TensorLayout};
-use crate::windows::Windows;
+use crate::layout::TensorLayout;
 
 /// The geometry of a layer and the place of its parameters.
 #[derive(Clone, Copy, Debug)]

@@ -5,10 +5,12 @@
 
 mod bernoulli;
 mod categorical;
+pub(crate) mod composed;
 mod gaussian;
+pub(crate) mod sampling;
 mod tanh_gaussian;
 
-pub(crate) use tanh_gaussian::{Flow, sample_with_flow};
+use tanh_gaussian::{Flow, sample_with_flow};
 pub use tanh_gaussian::{LogStdBounds, TanhGaussian, tanh_gaussian_log_prob, tanh_gaussian_sample};
 
 use rand_chacha::ChaCha8Rng;

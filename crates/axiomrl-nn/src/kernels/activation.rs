@@ -2,7 +2,23 @@
 
 use super::dispatch::simd;
 use super::math::{exp_m1, sigmoid, tanh};
-use crate::spec::Activation;
+use serde::{Deserialize, Serialize};
+
+/// Element-wise non-linearity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Activation {
+    /// x
+    Identity,
+    /// max(x, 0)
+    Relu,
+    /// tanh(x)
+    Tanh,
+    /// x where positive, exp(x) − 1 elsewhere
+    Elu,
+    /// x·sigmoid(x)
+    Silu,
+}
 
 /// Comparison written so that NaN passes through: a diverging network must show.
 #[inline(always)]

@@ -1,15 +1,15 @@
 //! The residual encoder of IMPALA on flat parameters.
 
+pub(crate) mod composed;
 mod passes;
 
-use crate::composed;
-use crate::convolution::Convolution;
+use crate::conv::convolution::Convolution;
 use crate::error::NnError;
-use crate::image_net::{ImageNet, ImageSpec, SeesImages};
+use crate::images::{ImageNet, ImageSpec, SeesImages};
 use crate::init::Init;
 use crate::kernels::patches::Window;
 use crate::kernels::pooling::Pool;
-use crate::spec::TensorLayout;
+use crate::layout::TensorLayout;
 use burn::tensor::Tensor;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};

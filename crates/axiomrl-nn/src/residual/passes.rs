@@ -2,13 +2,13 @@
 
 use super::{ResidualSpec, Stage};
 use crate::buffers::Pooled;
-use crate::convolution::ConvTrace;
+use crate::conv::convolution::ConvTrace;
 use crate::images::{ImageNetwork, KeptMut, Pixels, Trace};
+use crate::kernels::activation::Activation::{Identity, Relu};
 use crate::kernels::activation::{activate, activation_backward, bias_activation};
 use crate::kernels::matmul::{Left, product, product_transposed};
 use crate::kernels::pooling::{max_pool, max_pool_backward};
 use crate::kernels::vector::add_assign;
-use crate::spec::Activation::{Identity, Relu};
 
 impl Stage {
     /// Values of the stage's output, and of every map inside its blocks.

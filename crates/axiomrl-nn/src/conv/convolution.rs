@@ -1,0 +1,163 @@
+//! One convolution over a chunk of images, forward and backward, on plain slices: what encoders are made of.
+//!
+//! A few images at a time: enough rows for an efficient product, few enough that they stay in the cache.
+
+use super::windows::Windows;
+use crate::buffers::Pooled;
+use crate::images::Pixels;
+use crate::kernels::activation::{Activation, activate, activation_backward, bias_activation};
+use crate::kernels::matmul::{Left, product};
+use crate::kernels::patches::{Window, fold};
+use crate::kernels::transpose::transpose;
+use crate::layout::TensorLayout;
+
+/// A convolution's geometry and the place of its parameters.
+#[derive(Clone, Copy, Debug)]
+pub struct Convolution {
+    pub window: Window,
+    pub outputs: usize,
+    /// First of its parameters: weight `[patch, outputs]`, then bias `[outputs]`.
+    pub offset: usize,
+}
+
+/// What the backward pass reads of the forward pass.
+#[derive(Clone, Copy)]
+pub struct ConvTrace<'a> {
+    pub x: Pixels<'a>,
+    /// The network's parameters, all of them.
+    pub params: &'a [f32],
+    pub activation: Activation,
+    /// The activation's outputs, for SiLU its inputs; not read for the identity.
+    pub activated: &'a [f32],
+}
+
+impl Convolution {
+    pub fn weights(&self) -> usize {
+        self.window.patch_len() * self.outputs
+    }
+
+    pub fn params(&self) -> usize {
+        self.weights() + self.outputs
+    }
+
+    /// Values of one output image.
+    pub fn out_len(&self) -> usize {
+        self.window.patches() * self.outputs
+    }
+
+    /// Floating-point operations of one image.
+    pub fn flops(&self) -> usize {
+        2 * self.window.patches() * self.weights()
+    }
+
+    /// The named tensors `<name>.weight` and `<name>.bias`.
+    pub fn layout(&self, name: &str) -> [TensorLayout; 2] {
+        let Window { kernel, channels, .. } = self.window;
+        let weight = TensorLayout {
+            name: format!("{name}.weight"),
+            offset: self.offset,
+            shape: vec![self.outputs, channels, kernel, kernel],
+            transposed: true,
+        };
+        let bias = TensorLayout {
+            name: format!("{name}.bias"),
+            offset: self.offset + self.weights(),
+            shape: vec![self.outputs],
+            transposed: false,
+        };
+        [weight, bias]
+    }
+
+    /// `target ← activation(conv(x) + bias)`; `before`, unless empty, keeps what the activation was applied to.
+    pub fn forward(
+        &self,
+        x: Pixels<'_>,
+        params: &[f32],
+        activation: Activation,
+        before: &mut [f32],
+        target: &mut [f32],
+    ) {
+        self.run(x, params, false, target, |sums, bias, first| {
+            if before.is_empty() {
+                return bias_activation(sums, bias, activation);
+            }
+            bias_activation(sums, bias, Activation::Identity);
+            before[first..first + sums.len()].copy_from_slice(sums);
+            activate(sums, activation);
+        });
+    }
+
+    /// `target += conv(x) + bias`: the end of a residual block.
+    pub fn forward_onto(&self, x: Pixels<'_>, params: &[f32], target: &mut [f32]) {
+        self.run(x, params, true, target, |sums, bias, _| bias_activation(sums, bias, Activation::Identity));
+    }
+
+    /// `finish` gets the weighted sums of a few images, the bias and the place of the first sum in `target`.
+    fn run(
+        &self,
+        x: Pixels<'_>,
+        params: &[f32],
+        accumulate: bool,
+        target: &mut [f32],
+        mut finish: impl FnMut(&mut [f32], &[f32], usize),
+    ) {
+        let (weight, bias) = params[self.offset..self.offset + self.params()].split_at(self.weights());
+        let (patches, patch) = (self.window.patches(), self.window.patch_len());
+        let group = self.window.group(target.len() / self.out_len());
+        let mut windows = Windows::new(self.window, group, x);
+        let mut first = 0;
+        for target in target.chunks_mut(group * self.out_len()) {
+            let count = target.len() / self.out_len();
+            let rows = windows.of(x, first, count).rows();
+            product(target, count * patches, self.outputs, patch, rows, weight, accumulate);
+            finish(target, bias, first * self.out_len());
+            first += count;
+        }
+    }
+
+    /// Takes the gradient of the outputs (changed to that of the weighted sums) back: adds to this convolution's part of the
+    /// network's `grad_params`, overwrites `grad_x`.
+    pub fn backward(
+        &self,
+        trace: ConvTrace<'_>,
+        grad: &mut [f32],
+        mut grad_params: Option<&mut [f32]>,
+        mut grad_x: Option<&mut [f32]>,
+    ) {
+        let (patches, patch, image) = (self.window.patches(), self.window.patch_len(), self.window.image_len());
+        let weight = &trace.params[self.offset..self.offset + self.weights()];
+        let mut back_weight = Pooled::new(if grad_x.is_some() { weight.len() } else { 0 });
+        if grad_x.is_some() {
+            transpose(weight, &mut back_weight, patch, self.outputs);
+        }
+        let group = self.window.group(grad.len() / self.out_len());
+        let mut windows = grad_params.is_some().then(|| Windows::new(self.window, group, trace.x));
+        let mut room = Pooled::new(if grad_x.is_some() { group * patches * patch } else { 0 });
+        let mut first = 0;
+        for grad in grad.chunks_mut(group * self.out_len()) {
+            let count = grad.len() / self.out_len();
+            let activated = match trace.activation {
+                Activation::Identity => &[],
+                _ => &trace.activated[first * self.out_len()..][..grad.len()],
+            };
+            if let (Some(total), Some(windows)) = (grad_params.as_deref_mut(), &mut windows) {
+                let own = &mut total[self.offset..self.offset + self.params()];
+                let (grad_weight, grad_bias) = own.split_at_mut(self.weights());
+                activation_backward(grad, activated, self.outputs, grad_bias, trace.activation);
+                let columns = windows.of(trace.x, first, count).transposed();
+                product(grad_weight, patch, self.outputs, count * patches, columns, grad, true);
+            } else {
+                activation_backward(grad, activated, self.outputs, &mut [], trace.activation);
+            }
+            if let Some(below) = grad_x.as_deref_mut() {
+                let rows = &mut room[..count * patches * patch];
+                product(rows, count * patches, patch, self.outputs, Left::Rows(grad), &back_weight, false);
+                let targets = below[first * image..(first + count) * image].chunks_exact_mut(image);
+                for (rows, target) in rows.chunks_exact(patches * patch).zip(targets) {
+                    fold(self.window, rows, target);
+                }
+            }
+            first += count;
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! A multi-layer perceptron, or an ensemble of them, on flat parameters.
+
+pub(crate) mod composed;
+mod op;
+mod passes;
+mod spec;
+
+pub(crate) use spec::Layer;
+pub use spec::MlpSpec;
+
+use crate::buffers::Pooled;
+use crate::error::NnError;
+use crate::init::Init;
+use crate::named::{export_flat, import_flat};
+use crate::params::Params;
+use crate::tensors::on_fused_device;
+use burn::tensor::Tensor;
+use op::{MlpCall, mlp};
+use passes::{Input, Job};
+use rand_chacha::ChaCha8Rng;
+use std::sync::Arc;
+
+/// A network ensemble: its shape and its parameters.
+#[derive(Clone, Debug)]
+pub struct Mlp {
+    /// The shape all members share.
+    pub spec: Arc<MlpSpec>,
+    /// Parameters `[members, parameters]`.
+    pub params: Params,
+}
+
+impl Mlp {
+    /// `members` networks of the same shape, drawn from `rng` one after another.
+    pub fn new(spec: MlpSpec, members: usize, init: &Init, rng: &mut ChaCha8Rng) -> Self {
+        let params = Params::from_vec(members, spec.param_count(), init.draw(&spec, members, rng));
+        Self { spec: Arc::new(spec), params }
+    }
+
+    /// Evaluates without a graph: acting, targets, evaluation.
+    ///
+    /// `x` is `[rows, in]` shared by all members, or `[members, rows, in]`, told apart by its length. `out` is resized
+    /// to `[members, rows, out]`.
+    pub fn infer(&self, x: &[f32], rows: usize, out: &mut Vec<f32>) {
+        self.run(x, rows, None, out);
+    }
+
+    /// As [`infer`](Self::infer) in training mode: dropout masks come from `seed`.
+    pub fn infer_dropout(&self, x: &[f32], rows: usize, seed: u64, out: &mut Vec<f32>) {
+        self.run(x, rows, Some(seed), out);
+    }
+
+    /// What the last hidden layer makes of `x` `[rows, in]`: the features that the outputs are linear in. Without hidden
+    /// layers, `x` itself.
+    ///
+    /// # Panics
+    /// For an ensemble.
+    pub fn infer_features(&self, x: &[f32], rows: usize, out: &mut Vec<f32>) {
+        assert_eq!(self.params.members(), 1, "features of an ensemble");
+        let Some(spec) = self.spec.without_output() else {
+            out.clear();
+            return out.extend_from_slice(x);
+        };
+        out.resize(rows * spec.outputs, 0.0);
+        // The parameters lie layer after layer: those of the output come last.
+        let params = &self.params.as_slice()[..spec.param_count()];
+        let mut between = Pooled::new(passes::saved_len(&spec, rows, false));
+        let job = Job { spec: &spec, members: 1, rows, dropout_seed: None };
+        passes::forward(job, Input::Shared(x), params, &mut between, out);
+    }
+
+    fn run(&self, x: &[f32], rows: usize, dropout_seed: Option<u64>, out: &mut Vec<f32>) {
+        let members = self.params.members();
+        out.resize(members * rows * self.spec.outputs, 0.0);
+        let job = Job { spec: &self.spec, members, rows, dropout_seed };
+        let mut between = Pooled::new(members * passes::saved_len(&self.spec, rows, false));
+        let input = Input::by_len(x, members, rows, self.spec.inputs);
+        passes::forward(job, input, self.params.as_slice(), &mut between, out);
+    }
+
+    /// Evaluates as one graph node: `x` `[rows, in]` shared by all members, result `[members, rows, out]`.
+    ///
+    /// `params` comes from `self.params.tracked()` or `.frozen()`; `dropout_seed` switches training mode on.
+    pub fn forward(&self, x: Tensor<2>, params: Tensor<2>, dropout_seed: Option<u64>) -> Tensor<3> {
+        if !on_fused_device(&params) {
+            return composed::mlp(&self.spec, x.unsqueeze(), params, dropout_seed);
+        }
+        mlp(x.autodiff(), params.autodiff(), MlpCall { spec: self.spec.clone(), dropout_seed })
+    }
+
+    /// As [`forward`](Self::forward) with an input of its own for each member: `x` `[members, rows, in]`.
+    pub fn forward_members(&self, x: Tensor<3>, params: Tensor<2>, dropout_seed: Option<u64>) -> Tensor<3> {
+        if !on_fused_device(&params) {
+            return composed::mlp(&self.spec, x, params, dropout_seed);
+        }
+        mlp(x.autodiff(), params.autodiff(), MlpCall { spec: self.spec.clone(), dropout_seed })
+    }
+
+    /// Hands out every tensor by name, in PyTorch's layout: see [`export_flat`].
+    pub fn export(&self, prefix: &str, put: &mut dyn FnMut(String, Vec<usize>, Vec<f32>)) {
+        export_flat(&self.spec, self.params.as_slice(), prefix, put);
+    }
+
+    /// Reads every tensor back; on an error the network is unchanged.
+    pub fn import(
+        &mut self,
+        prefix: &str,
+        get: &mut dyn FnMut(&str) -> Option<(Vec<usize>, Vec<f32>)>,
+    ) -> Result<(), NnError> {
+        let values = import_flat(&self.spec, self.params.members(), prefix, get)?;
+        self.params.make_mut().copy_from_slice(&values);
+        Ok(())
+    }
+}

@@ -1,0 +1,82 @@
+//! What the forward pass keeps for the backward pass, and where.
+//!
+//! Per layer and chunk: the outputs (the last layer's go to the caller instead), LayerNorm's normalised rows and inverse
+//! standard deviations, and SiLU's inputs when LayerNorm does not already determine them.
+
+use crate::kernels::activation::Activation;
+use crate::mlp::{Layer, MlpSpec};
+
+/// Lengths of one layer's kept values over `rows` rows.
+#[derive(Clone, Copy, Debug)]
+pub struct Kept {
+    pub output: usize,
+    pub normal: usize,
+    pub inverse_std: usize,
+    pub before_activation: usize,
+}
+
+impl Kept {
+    /// Without gradients only the outputs are needed, as the next layer's inputs.
+    pub fn of(layer: &Layer, rows: usize, for_backward: bool) -> Self {
+        let block = rows * layer.outputs;
+        let when = |needed: bool, len: usize| if needed { len } else { 0 };
+        let silu = layer.activation == Activation::Silu && !layer.normed;
+        Self {
+            output: when(!layer.is_output, block),
+            normal: when(layer.normed && for_backward, block),
+            inverse_std: when(layer.normed && for_backward, rows),
+            before_activation: when(silu && for_backward, block),
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.output + self.normal + self.inverse_std + self.before_activation
+    }
+
+    /// Cuts one layer's stretch into its parts: output, normal, inverse_std, before_activation.
+    pub fn cut_mut<'a>(&self, stretch: &'a mut [f32]) -> [&'a mut [f32]; 4] {
+        let (output, rest) = stretch.split_at_mut(self.output);
+        let (normal, rest) = rest.split_at_mut(self.normal);
+        let (inverse_std, before) = rest.split_at_mut(self.inverse_std);
+        [output, normal, inverse_std, before]
+    }
+
+    /// As `cut_mut`, for reading.
+    fn cut<'a>(&self, stretch: &'a [f32]) -> SavedLayer<'a> {
+        let (output, rest) = stretch.split_at(self.output);
+        let (normal, rest) = rest.split_at(self.normal);
+        let (inverse_std, before_activation) = rest.split_at(self.inverse_std);
+        SavedLayer { output, normal, inverse_std, before_activation }
+    }
+}
+
+/// What the forward pass kept of one layer; parts not needed are empty.
+#[derive(Clone, Copy)]
+pub struct SavedLayer<'a> {
+    pub output: &'a [f32],
+    pub normal: &'a [f32],
+    pub inverse_std: &'a [f32],
+    pub before_activation: &'a [f32],
+}
+
+/// The layers from output to input, each with what was kept of it.
+pub fn layers_from_the_top<'a>(
+    spec: &'a MlpSpec,
+    rows: usize,
+    saved: &'a [f32],
+) -> impl Iterator<Item = (Layer, SavedLayer<'a>)> {
+    let (mut offset, mut end) = (spec.param_count(), saved.len());
+    (0..spec.depth()).rev().map(move |index| {
+        offset -= spec.layer(index, 0).len();
+        let layer = spec.layer(index, offset);
+        let kept = Kept::of(&layer, rows, true);
+        let stretch = &saved[end - kept.len()..end];
+        end -= kept.len();
+        (layer, kept.cut(stretch))
+    })
+}
+
+/// Values kept by one member over `rows` rows.
+pub fn saved_len(spec: &MlpSpec, rows: usize, for_backward: bool) -> usize {
+    spec.layers().map(|layer| Kept::of(&layer, rows, for_backward).len()).sum()
+}
