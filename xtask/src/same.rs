@@ -139,8 +139,33 @@ fn verdict(before: Result<Record>, after: Result<Record>, ignored: &Ignored) -> 
             None => Verdict::Same { rows: before.metrics.len() },
             Some(how) => Verdict::Differs(how),
         },
-        (Err(old), Err(new)) => Verdict::Refused(format!("before: {old:#}; after: {new:#}")),
-        (Err(old), Ok(_)) => Verdict::Refused(format!("before: {old:#}")),
-        (Ok(_), Err(new)) => Verdict::Refused(format!("after: {new:#}")),
+        (Err(old), Err(new)) => Verdict::Refused(format!("before: {}; after: {}", reason(&old), reason(&new))),
+        (Err(old), Ok(_)) => Verdict::Refused(format!("before: {}", reason(&old))),
+        (Ok(_), Err(new)) => Verdict::Refused(format!("after: {}", reason(&new))),
+    }
+}
+
+/// What the program itself complained of, without the long command that it was given.
+fn reason(error: &anyhow::Error) -> String {
+    let text = format!("{error:#}");
+    text.rsplit_once("error: ").map_or(text.clone(), |(_, complaint)| complaint.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::anyhow;
+
+    #[test]
+    fn a_refusal_is_no_agreement_even_if_both_refuse() {
+        let refused = || Err(anyhow!("`axiomrl train x` ended with 2: error: unknown key `tau`"));
+        let said = |before, after| match verdict(before, after, &Ignored(&[])) {
+            Verdict::Refused(why) => why,
+            _ => String::new(),
+        };
+        assert_eq!(said(Ok(Record::default()), refused()), "after: unknown key `tau`");
+        assert_eq!(said(refused(), Ok(Record::default())), "before: unknown key `tau`");
+        assert_eq!(said(refused(), refused()), "before: unknown key `tau`; after: unknown key `tau`");
+        assert!(matches!(verdict(Ok(Record::default()), Ok(Record::default()), &Ignored(&[])), Verdict::Same { .. }));
     }
 }

@@ -18,7 +18,7 @@ struct Work {
 const WORKS: &[Work] = &[
     Work { name: "ppo/cartpole", steps: 40_960, settings: &[] },
     Work { name: "dqn/cartpole", steps: 6000, settings: &[] },
-    Work { name: "sac/pendulum", steps: 1000, settings: &[] },
+    Work { name: "sac/pendulum", steps: 500, settings: &[] },
     Work {
         name: "drqv2/pendulum_pixels",
         steps: 400,
