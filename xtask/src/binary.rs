@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::env;
 use std::ffi::OsStr;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 pub struct Binary {
@@ -33,10 +33,14 @@ pub struct TrainSummary {
 impl Binary {
     /// Builds it and takes a copy: whoever builds again meanwhile must not change what is being measured.
     pub fn build() -> Result<Self> {
-        let built = build_executable(&["--package", "axiomrl-cli"], "axiomrl")?;
-        let folder = Scratch::on_disk("binary")?;
-        let path = folder.path().join(built.file_name().unwrap_or_default());
-        fs::copy(&built, &path).with_context(|| format!("cannot copy {}", built.display()))?;
+        Self::copy_of(&build_executable(&["--package", "axiomrl-cli"], "axiomrl")?, "binary")
+    }
+
+    /// A copy of a program that was built before; `purpose` tells several such copies apart.
+    pub fn copy_of(program: &Path, purpose: &str) -> Result<Self> {
+        let folder = Scratch::on_disk(purpose)?;
+        let path = folder.path().join(program.file_name().unwrap_or_default());
+        fs::copy(program, &path).with_context(|| format!("cannot copy {}", program.display()))?;
         Ok(Self { path, _folder: folder })
     }
 

@@ -1,9 +1,10 @@
-//! The chores of the project: `cargo xtask <test|lint|learn|bench|docs>`, one file per command.
+//! The chores of the project: `cargo xtask <test|lint|same|learn|bench|docs>`, one file per command.
 
 mod bench;
 mod binary;
 mod docs;
 mod learn;
+mod same;
 mod scratch;
 mod shell;
 mod test;
@@ -25,6 +26,7 @@ enum Command {
     Test,
     /// Format and clippy alone
     Lint,
+    Same(same::Same),
     Learn(learn::Learn),
     Bench(bench::Bench),
     Docs(docs::Docs),
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Test => test::test(),
         Command::Lint => test::lint(),
+        Command::Same(command) => command.run(),
         Command::Learn(command) => command.run(),
         Command::Bench(command) => command.run(),
         Command::Docs(command) => command.run(),
