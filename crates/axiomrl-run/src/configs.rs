@@ -46,7 +46,8 @@ impl Packaged {
 /// The text of a run file and the name to use for it in messages. A file on disk comes before a packaged one.
 pub fn load(name_or_path: &str) -> Result<(String, String), ConfigsError> {
     let path = Path::new(name_or_path);
-    if path.is_file() {
+    // Not `is_file`: a pipe or standard input can hold a run file as well.
+    if path.exists() && !path.is_dir() {
         let text = fs::read_to_string(path).map_err(|source| ConfigsError::Read { path: path.into(), source })?;
         return Ok((text, name_or_path.to_owned()));
     }

@@ -38,7 +38,8 @@ impl Doctor {
                 "cpu": cpu,
                 "cores": machine.cores,
                 "simd": simd,
-                "threads": pool::cores(),
+                "threads": pool::default_threads(),
+                "threads_are_for": pool::THREADS_ARE_FOR,
                 "memory_mib": memory.map(|(total, _)| total),
                 "memory_available_mib": memory.map(|(_, available)| available),
                 "output_dir": self.output_dir.display().to_string(),
@@ -56,7 +57,7 @@ impl Doctor {
             ("cpu", cpu),
             ("cores", machine.cores.to_string()),
             ("simd", simd.to_owned()),
-            ("threads", format!("{} (change with --threads; results stay the same)", pool::cores())),
+            ("threads", format!("{}, or what --threads says: {}", pool::default_threads(), pool::THREADS_ARE_FOR)),
             ("memory", memory.map_or("unknown".into(), |(total, free)| format!("{total} MiB, {free} MiB available"))),
             (
                 "output folder",

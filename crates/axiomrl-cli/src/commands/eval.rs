@@ -1,6 +1,6 @@
 //! `axiomrl eval`: how good is a policy?
 
-use crate::failure::Failure;
+use crate::failure::{DIVERGED, Failure};
 use crate::options::PolicySource;
 use crate::output::{pairs, print, print_json};
 use crate::{policy, pool};
@@ -39,6 +39,12 @@ impl Eval {
             };
             let agent = policy.agent.as_mut();
             let result = evaluate(agent, &policy.config, policy.normalizer.as_ref(), &options)?;
+            if let Some((episode, value)) = result.returns.iter().enumerate().find(|(_, value)| !value.is_finite()) {
+                let env = &policy.config.env_id;
+                let problem =
+                    format!("episode {episode} in `{env}` brought a reward of {value}, so nothing was measured");
+                return Err(Failure::new(DIVERGED, problem));
+            }
             let (mean, std, length) = (result.mean_reward(), result.std_reward(), result.mean_length());
             if self.json {
                 return print_json(&json!({
