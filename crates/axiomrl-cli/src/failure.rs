@@ -1,10 +1,12 @@
 //! How a command ends when it does not end well.
 
+use axiomrl_algos::LearnError;
 use axiomrl_envs::EnvError;
 use axiomrl_run::checkpoint::CheckpointError;
 use axiomrl_run::configs::ConfigsError;
+use axiomrl_run::evaluate::EvalError;
+use axiomrl_run::experiment::SessionError;
 use axiomrl_run::run_dir::RunDirError;
-use axiomrl_run::session::SessionError;
 use axiomrl_run::train::TrainError;
 use std::fmt::Display;
 use std::io::Write;
@@ -64,6 +66,7 @@ impl From<EnvError> for Failure {
         let code = match error {
             EnvError::BadSnapshot { .. } => BAD_CHECKPOINT,
             EnvError::Unknown { .. } | EnvError::BadOption { .. } | EnvError::BadSetting { .. } => BAD_INPUT,
+            EnvError::Failed(_) | EnvError::OneOfMany { .. } => OTHER,
         };
         Self::new(code, error)
     }
@@ -75,6 +78,16 @@ impl From<SessionError> for Failure {
             SessionError::Env(inner) => inner.into(),
             SessionError::State(_) => Self::new(BAD_CHECKPOINT, error),
             _ => Self::bad_input(error),
+        }
+    }
+}
+
+impl From<EvalError> for Failure {
+    fn from(error: EvalError) -> Self {
+        match error {
+            EvalError::Env(inner) => inner.into(),
+            EvalError::Learn(_) => Self::other(error),
+            EvalError::OtherSpaces(_) | EvalError::NoEnvironments => Self::bad_input(error),
         }
     }
 }
@@ -105,7 +118,9 @@ impl From<TrainError> for Failure {
             TrainError::Session(inner) => inner.into(),
             TrainError::RunDir(inner) => inner.into(),
             TrainError::Checkpoint(inner) => inner.into(),
-            TrainError::Diverged(..) | TrainError::BadReward { .. } => Self::new(DIVERGED, error),
+            TrainError::Learn(LearnError::Diverged(_), _) | TrainError::BadReward { .. } => Self::new(DIVERGED, error),
+            TrainError::Evaluation(inner) => inner.into(),
+            TrainError::Learn(..) | TrainError::Environment { .. } | TrainError::Observer(_) => Self::other(error),
             TrainError::Edited { .. } | TrainError::TooShort { .. } => Self::bad_input(error),
             TrainError::Log(_) | TrainError::Write { .. } | TrainError::Read { .. } => Self::other(error),
         }

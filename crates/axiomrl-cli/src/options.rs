@@ -1,5 +1,6 @@
 //! Options that several commands share.
 
+use crate::pool::{MAX_THREADS, THREADS_ARE_FOR};
 use clap::Args;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -51,8 +52,8 @@ impl Overrides {
 /// How a run is carried out and shown.
 #[derive(Args)]
 pub struct Running {
-    /// Threads to compute with; the result is the same with any number [default: one per core]
-    #[arg(long, value_name = "N")]
+    /// Threads to compute with, 1 to 256; the result is the same with any number [default: one per core]
+    #[arg(long, value_name = "N", value_parser = threads, long_help = threads_help())]
     pub threads: Option<NonZeroUsize>,
     /// Shows no progress
     #[arg(long)]
@@ -63,6 +64,15 @@ pub struct Running {
     /// Stops cleanly when standard input is closed: how a run of many seeds ends its children
     #[arg(long, hide = true)]
     pub stop_on_eof: bool,
+}
+
+fn threads(text: &str) -> Result<NonZeroUsize, String> {
+    let number = text.parse::<NonZeroUsize>().ok().filter(|number| number.get() <= MAX_THREADS);
+    number.ok_or_else(|| format!("give a whole number from 1 to {MAX_THREADS}"))
+}
+
+fn threads_help() -> String {
+    format!("Threads to compute with, 1 to {MAX_THREADS}: {THREADS_ARE_FOR} [default: one per core]")
 }
 
 /// A trained policy on disk.

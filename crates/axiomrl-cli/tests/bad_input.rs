@@ -131,7 +131,11 @@ fn usage_mistakes_end_with_code_2() {
     shop.refused(&["train"], 2, &["CONFIG"]);
     shop.refused(&["trian", "ppo/cartpole"], 2, &["train"]);
     shop.refused(&["train", "ppo/cartpole", "--seed", "x"], 2, &["--seed"]);
-    shop.refused(&["train", "ppo/cartpole", "--threads", "0"], 2, &["--threads"]);
+    for threads in ["0", "257", "100000", "-1", "two"] {
+        let option = format!("--threads={threads}");
+        shop.refused(&["train", "ppo/cartpole", &option], 2, &["--threads", "from 1 to 256"]);
+        shop.refused(&["resume", "nowhere", &option], 2, &["--threads", "from 1 to 256"]);
+    }
     shop.refused(&["eval", "nowhere"], 2, &["nowhere"]);
     shop.refused(&["resume", "nowhere"], 2, &["nowhere"]);
     shop.refused(&["predict", "nowhere", "--input", "none.csv"], 2, &["none.csv"]);

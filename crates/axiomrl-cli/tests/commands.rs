@@ -4,8 +4,6 @@ mod common;
 
 use common::{Ended, Workshop};
 use std::fs;
-use std::io::Write;
-use std::process::Stdio;
 
 const DQN: &str = "\
 algo: dqn
@@ -24,17 +22,12 @@ algo_kwargs: { hidden_sizes: [8], batch_size: 8 }
 ";
 
 fn trained(text: &str) -> Workshop {
-    let shop = Workshop::new();
-    shop.write("run.yaml", text);
-    shop.succeed(&["train", "run.yaml", "--run-dir", "run", "--quiet"]);
-    shop
+    Workshop::trained(text)
 }
 
 /// Feeds lines to `predict`.
 fn predict(shop: &Workshop, args: &[&str], input: &str) -> Ended {
-    let mut child = shop.command(&[&["predict", "run"], args].concat()).stdin(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
-    Ended::of(child)
+    shop.feed(&[&["predict", "run"], args].concat(), input)
 }
 
 #[test]
@@ -173,7 +166,9 @@ fn doctor_tells_where_it_is() {
     assert!(shop.names().is_empty(), "looking leaves nothing behind");
     shop.write("taken", "x");
     assert_eq!(shop.succeed(&["doctor", "--json", "--output-dir", "taken"]).json()["output_dir_writable"], false);
-    assert!(shop.succeed(&["doctor"]).stdout.contains("runs can be written to"));
+    let text = shop.succeed(&["doctor"]).stdout;
+    assert!(text.contains("runs can be written to"), "{text}");
+    assert!(text.contains("more than two threads do not help") && text.contains("results never depend"), "{text}");
 }
 
 #[test]

@@ -3,11 +3,12 @@
 use crate::experiment::{Experiment, SessionError};
 use axiomrl_algos::config::{ConfigError, Document};
 use axiomrl_algos::parts::checks::{BuildError, check_fit};
+use axiomrl_algos::parts::statistics::ObsStats;
 use axiomrl_algos::registry::{self, About, Algorithm};
 use axiomrl_algos::{AlgoEntry, RunConfig, Setup, StateError};
 use axiomrl_envs::names::{short, suggestion};
 use axiomrl_envs::registry as native;
-use axiomrl_envs::{EachEnv, Env, EnvError, EnvSource, Wrapping};
+use axiomrl_envs::{EachEnv, Env, EnvError, EnvSource, Spaces, Wrapping};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -119,6 +120,13 @@ pub struct EnvEntry {
     /// Options of its own: name and meaning.
     pub kwargs: Vec<(String, String)>,
     factory: Arc<dyn EnvFactory>,
+}
+
+impl EnvEntry {
+    /// What it shows and takes with its default options.
+    pub fn spaces(&self) -> Result<Spaces, EnvError> {
+        self.factory.source(&self.name, &Map::new(), Wrapping::default())?.spaces()
+    }
 }
 
 /// A built-in environment.
@@ -265,6 +273,7 @@ impl Catalogue {
         let experiment = Experiment::new(config, entry.clone(), environments);
         experiment.check_fit().map_err(|error| match error {
             SessionError::Build(BuildError::Setting(problem)) => document.problem(&problem),
+            SessionError::Env(EnvError::BadSetting { key, problem, .. }) => document.blame(&[&key], problem),
             misfit => document.blame_value(&["env_id", "algo"], misfit.to_string()),
         })?;
         Ok(experiment)
@@ -310,6 +319,9 @@ impl Experiment {
         let env = self.environments.make(lanes.max(1), &seeding, axiomrl_envs::Purpose::Training)?;
         let setup: Setup = self.setup(env.as_ref());
         check_fit(&self.algorithm, &self.config.env_id, &setup)?;
+        if self.config.normalize_observation {
+            ObsStats::new(&setup.spaces)?;
+        }
         Ok(self.algorithm.check(&self.config.algo_kwargs.0, &setup)?)
     }
 }

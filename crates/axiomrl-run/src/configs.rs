@@ -1,11 +1,8 @@
 //! Run files: the packaged ones by name, the user's own by path.
 
-use crate::session::{setup, training_env};
-use axiomrl_algos::config::{ConfigError, Document};
-use axiomrl_algos::parts::checks::{BuildError, check_fit};
-use axiomrl_algos::registry::asked_for;
-use axiomrl_algos::{AlgoEntry, RunConfig};
-use axiomrl_envs::EnvError;
+use crate::catalogue::Catalogue;
+use crate::experiment::Experiment;
+use axiomrl_algos::config::ConfigError;
 use axiomrl_envs::names::{did_you_mean, nearest};
 use std::fs;
 use std::io;
@@ -48,7 +45,8 @@ impl Packaged {
 /// The text of a run file and the name to use for it in messages. A file on disk comes before a packaged one.
 pub fn load(name_or_path: &str) -> Result<(String, String), ConfigsError> {
     let path = Path::new(name_or_path);
-    if path.is_file() {
+    // Not `is_file`: a pipe or standard input can hold a run file as well.
+    if path.exists() && !path.is_dir() {
         let text = fs::read_to_string(path).map_err(|source| ConfigsError::Read { path: path.into(), source })?;
         return Ok((text, name_or_path.to_owned()));
     }
@@ -67,35 +65,9 @@ pub fn load(name_or_path: &str) -> Result<(String, String), ConfigsError> {
 
 /// Reads a run file whole: every default filled in, `assignments` (`key=value`) applied, and all of it refused that training
 /// would refuse.
-pub fn read(name_or_path: &str, assignments: &[String]) -> Result<RunConfig, ConfigsError> {
+pub fn read(catalogue: &Catalogue, name_or_path: &str, assignments: &[String]) -> Result<Experiment, ConfigsError> {
     let (text, source_name) = load(name_or_path)?;
-    Ok(read_text(&text, &source_name, assignments)?)
-}
-
-fn read_text(text: &str, source_name: &str, assignments: &[String]) -> Result<RunConfig, ConfigError> {
-    let document = Document::parse(text, source_name, assignments)?;
-    let entry = asked_for(&document)?;
-    let config = entry.read_document(&document)?;
-    entry.refuse_idle(&document, &config.algo_kwargs.0)?;
-    check(&document, entry, &config)?;
-    Ok(config)
-}
-
-/// Whether environment, algorithm and settings go together. One environment is made, and nothing of the agent.
-fn check(document: &Document, entry: &AlgoEntry, config: &RunConfig) -> Result<(), ConfigError> {
-    let env = training_env(&RunConfig { num_envs: 1, ..config.clone() }).map_err(|error| {
-        let message = error.to_string();
-        match error {
-            EnvError::BadSetting { key, .. } => document.blame(&[&key], message),
-            _ => document.blame_value(&["env_id"], message),
-        }
-    })?;
-    let setup = setup(config, env.as_ref());
-    let fits = check_fit(entry, &config.env_id, &setup).and_then(|()| entry.check(&config.algo_kwargs.0, &setup));
-    fits.map_err(|error| match error {
-        BuildError::Setting(problem) => document.problem(&problem),
-        misfit => document.blame_value(&["env_id", "algo"], misfit.to_string()),
-    })
+    Ok(catalogue.read(&text, &source_name, assignments)?)
 }
 
 /// `configs/ppo/cartpole.yaml` and `ppo/cartpole` mean the same.
@@ -113,7 +85,7 @@ mod tests {
     fn every_packaged_file_reads_and_sits_where_its_content_belongs() {
         assert!(list().len() >= 7);
         for packaged in list() {
-            let config = read(packaged.name, &[]).unwrap_or_else(|error| panic!("{error}"));
+            let config = read(&Catalogue::builtin(), packaged.name, &[]).unwrap_or_else(|error| panic!("{error}")).config;
             assert_eq!(packaged.name.split('/').next(), Some(config.algo.as_str()));
             assert!(!packaged.summary().is_empty(), "{} opens with a comment", packaged.name);
         }
@@ -134,14 +106,15 @@ mod tests {
         fs::write(&path, "algo: sac\nenv_id: Pendulum-v1\ntotal_timesteps: 7\n").unwrap();
         let path = path.to_str().unwrap();
         assert_eq!(load(path).unwrap().1, path);
-        let config = read(path, &["total_timesteps=9".to_owned()]).unwrap();
+        let config = read(&Catalogue::builtin(), path, &["total_timesteps=9".to_owned()]).unwrap().config;
         assert_eq!((config.algo.as_str(), config.total_timesteps), ("sac", 9));
-        assert!(read(root.path().to_str().unwrap(), &[]).unwrap_err().to_string().contains("is a folder"));
+        let folder = read(&Catalogue::builtin(), root.path().to_str().unwrap(), &[]);
+        assert!(folder.err().unwrap().to_string().contains("is a folder"));
     }
 
     #[test]
     fn unknown_names_come_with_the_nearest_one_and_their_place() {
-        let error = |text: &str, set: &[String]| read_text(text, "x.yaml", set).unwrap_err().to_string();
+        let error = |text: &str, set: &[String]| Catalogue::builtin().read(text, "x.yaml", set).err().unwrap().to_string();
         assert!(load("ppo/cartpol").unwrap_err().to_string().contains("did you mean `ppo/cartpole`?"));
         let algo = error("# mine\nalgo:  ppoo\nenv_id: CartPole-v1\ntotal_timesteps: 1\n", &[]);
         assert!(algo.starts_with("x.yaml:2:8: unknown algorithm `ppoo`"), "{algo}");
@@ -157,7 +130,7 @@ mod tests {
     #[test]
     fn an_assigned_algorithm_decides_how_the_file_is_read() {
         let text = "algo: ppo\nenv_id: CartPole-v1\ntotal_timesteps: 1\n";
-        let config = read_text(text, "x.yaml", &["algo=dqn".into()]).unwrap();
+        let config = Catalogue::builtin().read(text, "x.yaml", &["algo=dqn".into()]).unwrap().config;
         assert_eq!(config.algo, "dqn");
         assert!(config.algo_kwargs.0.get("double_q").is_some());
     }

@@ -23,7 +23,7 @@ impl TrainedPolicy {
     }
 
     /// What is wrong with the settings that a checkpoint came with is wrong with the checkpoint.
-    fn restore(catalogue: &Catalogue, saved: SavedPolicy) -> Result<Self, SessionError> {
+    pub fn restore(catalogue: &Catalogue, saved: SavedPolicy) -> Result<Self, SessionError> {
         let misfit = |problem: String| StateError::Misfit { name: "config".to_owned(), problem };
         let (config, algorithm) = catalogue.revalidate(&saved.config)?;
         let spaces = match saved.spaces {

@@ -14,6 +14,15 @@ pub enum ConfigError {
     Override { assignment: String, message: String },
 }
 
+impl ConfigError {
+    /// What is wrong, without the place in a file that nobody wrote.
+    pub fn in_one_line(&self) -> String {
+        match self {
+            Self::At { message, .. } | Self::Whole { message, .. } | Self::Override { message, .. } => message.clone(),
+        }
+    }
+}
+
 /// Characters of a line that are shown, and how many of them before the mistake.
 const SHOWN: usize = 100;
 const BEFORE: usize = 60;

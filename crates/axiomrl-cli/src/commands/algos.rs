@@ -1,8 +1,8 @@
 //! `axiomrl algos`: what can be trained.
 
+use crate::catalogue;
 use crate::failure::Failure;
 use crate::output::{print, print_pretty, table};
-use axiomrl_algos::registry;
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ pub struct Algos {
 impl Algos {
     pub fn run(self) -> Result<(), Failure> {
         let (mut rows, mut objects) = (Vec::new(), Vec::new());
-        for entry in registry() {
+        for entry in catalogue().algorithms() {
             let actions: Vec<&str> = entry.actions.iter().map(|kind| kind.name()).collect();
             rows.push(vec![entry.name.to_owned(), entry.summary.to_owned(), actions.join(", ")]);
             objects.push(json!({ "name": entry.name, "summary": entry.summary, "actions": actions }));

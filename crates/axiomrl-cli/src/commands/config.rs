@@ -1,5 +1,6 @@
 //! `axiomrl config`: a run file as the program understands it.
 
+use crate::catalogue;
 use crate::failure::Failure;
 use crate::options::Overrides;
 use crate::output::{print, print_pretty};
@@ -26,7 +27,7 @@ enum Format {
 
 impl Config {
     pub fn run(self) -> Result<(), Failure> {
-        let config = configs::read(&self.source, &self.overrides.assignments())?;
+        let config = configs::read(catalogue(), &self.source, &self.overrides.assignments())?.config;
         let value = serde_json::to_value(&config).map_err(Failure::other)?;
         match self.format {
             Format::Yaml => print(&yaml::to_yaml(&value)),

@@ -3,7 +3,6 @@
 use crate::failure::Failure;
 use crate::output::{pairs, print, print_pretty};
 use crate::pool;
-use axiomrl_envs::registry::list;
 use axiomrl_nn::{SimdLevel, limit_simd};
 use axiomrl_run::{configs, metadata::Metadata};
 use clap::Args;
@@ -30,7 +29,8 @@ impl Doctor {
         let simd = simd();
         let memory = memory_mib();
         let trouble = writing_trouble(&self.output_dir);
-        let counts = (axiomrl_algos::registry().len(), list().len(), configs::list().len());
+        let names = crate::catalogue();
+        let counts = (names.algorithms().len(), names.all_environments().len(), configs::list().len());
         if self.json {
             return print_pretty(&json!({
                 "version": env!("CARGO_PKG_VERSION"),
@@ -38,7 +38,8 @@ impl Doctor {
                 "cpu": cpu,
                 "cores": machine.cores,
                 "simd": simd,
-                "threads": pool::cores(),
+                "threads": pool::default_threads(),
+                "threads_are_for": pool::THREADS_ARE_FOR,
                 "memory_mib": memory.map(|(total, _)| total),
                 "memory_available_mib": memory.map(|(_, available)| available),
                 "output_dir": self.output_dir.display().to_string(),
@@ -56,7 +57,7 @@ impl Doctor {
             ("cpu", cpu),
             ("cores", machine.cores.to_string()),
             ("simd", simd.to_owned()),
-            ("threads", format!("{} (change with --threads; results stay the same)", pool::cores())),
+            ("threads", format!("{}, or what --threads says: {}", pool::default_threads(), pool::THREADS_ARE_FOR)),
             ("memory", memory.map_or("unknown".into(), |(total, free)| format!("{total} MiB, {free} MiB available"))),
             (
                 "output folder",

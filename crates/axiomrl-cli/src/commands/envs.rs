@@ -1,12 +1,14 @@
 //! `axiomrl envs`: where agents can be trained.
 
+use crate::catalogue;
 use crate::failure::Failure;
 use crate::output::{print, print_pretty, table};
-use axiomrl_envs::{EnvInfo, Space, make, registry};
+use axiomrl_envs::Space;
+use axiomrl_run::catalogue::EnvEntry;
 use clap::Args;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-/// Lists the built-in environments
+/// Lists the environments
 #[derive(Args)]
 pub struct Envs {
     /// Prints a JSON list
@@ -17,16 +19,16 @@ pub struct Envs {
 impl Envs {
     pub fn run(self) -> Result<(), Failure> {
         let (mut rows, mut objects) = (Vec::new(), Vec::new());
-        for info in registry::list() {
-            let env = make(info.name, &Map::new())?;
-            let (observation, action) = (env.observation_space(), env.action_space());
+        for info in catalogue().all_environments() {
+            let spaces = info.spaces()?;
+            let (observation, action) = (&spaces.observation, &spaces.action);
             rows.push(vec![
-                info.name.to_owned(),
+                info.name.clone(),
                 short(observation),
                 short(action),
                 info.max_steps.map_or("-".to_owned(), |steps| steps.to_string()),
                 info.reward_threshold.map_or("-".to_owned(), |reward| reward.to_string()),
-                info.summary.to_owned(),
+                info.summary.clone(),
             ]);
             objects.push(object(info, observation, action));
         }
@@ -35,7 +37,7 @@ impl Envs {
     }
 }
 
-fn object(info: &EnvInfo, observation: &Space, action: &Space) -> Value {
+fn object(info: &EnvEntry, observation: &Space, action: &Space) -> Value {
     let options: Vec<Value> =
         info.kwargs.iter().map(|(name, meaning)| json!({ "name": name, "meaning": meaning })).collect();
     json!({

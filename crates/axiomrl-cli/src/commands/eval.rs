@@ -1,10 +1,10 @@
 //! `axiomrl eval`: how good is a policy?
 
-use crate::failure::Failure;
+use crate::failure::{DIVERGED, Failure};
 use crate::options::PolicySource;
 use crate::output::{pairs, print, print_json};
-use crate::{policy, pool};
-use axiomrl_run::evaluate::{EVALUATION_SEED, EvalOptions, evaluate};
+use crate::{catalogue, policy, pool};
+use axiomrl_run::evaluate::{EVALUATION_SEED, EvalOptions, Evaluator};
 use clap::Args;
 use serde_json::json;
 use std::num::NonZeroUsize;
@@ -37,8 +37,14 @@ impl Eval {
                 seed: self.seed.unwrap_or(EVALUATION_SEED),
                 deterministic: !self.stochastic,
             };
-            let agent = policy.agent.as_mut();
-            let result = evaluate(agent, &policy.config, policy.normalizer.as_ref(), &options)?;
+            let mut evaluator = Evaluator::new(policy.environments(catalogue())?);
+            let result = evaluator.evaluate(policy.policy.as_mut(), &options)?;
+            if let Some((episode, value)) = result.returns.iter().enumerate().find(|(_, value)| !value.is_finite()) {
+                let env = &policy.config.env_id;
+                let problem =
+                    format!("episode {episode} in `{env}` brought a reward of {value}, so nothing was measured");
+                return Err(Failure::new(DIVERGED, problem));
+            }
             let (mean, std, length) = (result.mean_reward(), result.std_reward(), result.mean_length());
             if self.json {
                 return print_json(&json!({

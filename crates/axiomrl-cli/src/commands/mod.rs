@@ -56,8 +56,9 @@ impl Command {
 
 /// The algorithm called `name`; the error names the nearest one.
 fn algorithm(name: &str) -> Result<&'static axiomrl_algos::AlgoEntry, Failure> {
-    axiomrl_algos::find(name).ok_or_else(|| {
-        let hint = axiomrl_envs::names::suggestion(name, &axiomrl_algos::names());
+    let catalogue = crate::catalogue();
+    catalogue.find_algorithm(name).map(|entry| entry.as_ref()).ok_or_else(|| {
+        let hint = axiomrl_envs::names::suggestion(name, &catalogue.algorithm_names());
         Failure::bad_input(format!("unknown algorithm `{name}`{hint}; `axiomrl algos` lists them"))
     })
 }

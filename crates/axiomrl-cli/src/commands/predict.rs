@@ -1,115 +1,112 @@
 //! `axiomrl predict`: observations in, actions out, line by line.
 
+mod actor;
+mod layout;
 mod rows;
 
 use crate::failure::Failure;
 use crate::options::PolicySource;
-use crate::output::checked;
+use crate::output::{checked, pairs, print, print_json};
 use crate::{policy, pool};
-use axiomrl_algos::PolicyMemory;
-use axiomrl_envs::rng::stream;
-use axiomrl_envs::{ActionMap, ObsRef, Space};
-use axiomrl_run::session::{SessionError, TrainedPolicy, training_env};
+use actor::Actor;
 use clap::Args;
-use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Reads observations, one per line, and prints an action for each
 ///
-/// A line is a JSON list, [0.1, 0.2], or numbers separated by commas. Actions are printed as JSON, in the environment's
-/// own units.
+/// A line is a JSON list, [0.1, 0.2], numbers separated by commas, or a JSON object
+/// {"obs": [0.1, 0.2], "start": true, "mask": [1, 0]}, of which only obs is needed: start begins an episode, mask says which
+/// choices are allowed (all, unless told otherwise). Actions are printed as JSON, in the environment's own units.
+///
+/// Observations are what the environment gives: not normalised, pixels as whole numbers from 0 to 255 (height, width,
+/// channels). The parts of a goal observation follow each other as observation, achieved goal, desired goal, or are named:
+/// {"obs": {"observation": [...], "achieved_goal": [...], "desired_goal": [...]}}. --layout shows all that for one policy.
+///
+/// Rows are one episode until told otherwise: a policy with a memory (drqn, r2d2, recurrent_ppo) carries it from row to row.
+/// --reset-each, --episode-starts and "start": true begin with an empty one. All other policies answer each row by itself.
 #[derive(Args)]
 pub struct Predict {
     #[command(flatten)]
     source: PolicySource,
-    /// Where observations are read from [default: standard input]
+    /// Where observations are read from: a file, a pipe, or - for standard input [default: standard input]
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
+    /// Empties the policy's memory before every row: each is an episode of its own
+    #[arg(long, conflicts_with = "episode_starts")]
+    reset_each: bool,
+    /// Rows that begin an episode, counted from 0 without empty lines; the first always does
+    #[arg(long, value_name = "N,M", value_delimiter = ',')]
+    episode_starts: Vec<u64>,
     /// Draws actions as in training instead of taking the best
     #[arg(long)]
     stochastic: bool,
     /// What drawn actions follow from [default: the seed of the run]
     #[arg(long)]
     seed: Option<u64>,
+    /// Shows what a row holds and what is answered, and reads nothing
+    #[arg(long, conflicts_with = "input")]
+    layout: bool,
+    /// With --layout: prints one JSON object
+    #[arg(long, requires = "layout")]
+    json: bool,
 }
 
 impl Predict {
     pub fn run(self) -> Result<(), Failure> {
-        let (name, input): (String, Box<dyn BufRead + Send>) = match &self.input {
-            None => ("standard input".to_owned(), Box::new(BufReader::new(io::stdin()))),
-            Some(path) => {
-                let file = File::open(path)
-                    .map_err(|error| Failure::bad_input(format!("cannot read {}: {error}", path.display())))?;
-                (path.display().to_string(), Box::new(BufReader::new(file)))
-            }
-        };
-        pool::run(None, || {
-            let (policy, _) = policy::open(&self.source)?;
-            let seed = self.seed.unwrap_or(policy.config.seed);
-            Actor::new(policy, seed, !self.stochastic)?.answer(&name, input)
-        })
-    }
-}
-
-/// A policy with what it needs to act on single rows.
-struct Actor {
-    policy: TrainedPolicy,
-    actions: Space,
-    map: Option<ActionMap>,
-    obs_width: usize,
-    masks: Vec<bool>,
-    deterministic: bool,
-    rng: axiomrl_envs::Rng,
-}
-
-impl Actor {
-    fn new(policy: TrainedPolicy, seed: u64, deterministic: bool) -> Result<Self, Failure> {
-        let env = training_env(&policy.config).map_err(SessionError::from)?;
-        let actions = env.action_space().clone();
-        Ok(Self {
-            map: ActionMap::of(&actions).map_err(Failure::bad_input)?,
-            obs_width: env.observation_space().width(),
-            // A line says nothing of masks, so every choice is allowed.
-            masks: if env.state().masks.is_empty() { Vec::new() } else { vec![true; actions.mask_width()] },
-            rng: stream(seed, "predict"),
-            actions,
-            policy,
-            deterministic,
-        })
+        if self.layout {
+            let actor = pool::run(None, || self.actor())?;
+            return if self.json { print_json(&actor.json()) } else { print(&pairs(&actor.words())) };
+        }
+        let (name, input) = open(self.input.as_deref())?;
+        pool::run(None, || self.answer(self.actor()?, &name, input))
     }
 
-    fn answer(&mut self, name: &str, input: impl BufRead) -> Result<(), Failure> {
+    fn actor(&self) -> Result<Actor, Failure> {
+        let (policy, _) = policy::open(&self.source)?;
+        let seed = self.seed.unwrap_or(policy.config.seed);
+        Ok(Actor::new(policy, seed, !self.stochastic))
+    }
+
+    fn answer(&self, mut actor: Actor, name: &str, input: impl BufRead) -> Result<(), Failure> {
         let mut out = io::stdout().lock();
+        let mut starts: BTreeSet<u64> = self.episode_starts.iter().copied().collect();
+        let mut count = 0;
         for (index, line) in input.lines().enumerate() {
-            let place = |problem: String| Failure::bad_input(format!("{name}:{}: {problem}", index + 1));
-            let line = line.map_err(|error| place(error.to_string()))?;
+            let place =
+                |failure: Failure| Failure::new(failure.code, format!("{name}:{}: {}", index + 1, failure.message));
+            let line = line.map_err(|error| place(Failure::bad_input(error)))?;
             if line.trim().is_empty() {
                 continue;
             }
-            let observation = rows::parse(&line, self.obs_width).map_err(place)?;
-            let action = self.act(observation);
+            let row = rows::parse(&line, &actor.layout).map_err(|problem| place(Failure::bad_input(problem)))?;
+            let start = starts.remove(&count) || row.start || self.reset_each || count == 0;
+            let action = actor.act(row, start).map_err(place)?;
             // At once: whoever asks may be waiting for the answer before asking again.
             checked(writeln!(out, "{action}").and_then(|()| out.flush()))?;
+            count += 1;
         }
-        Ok(())
+        match starts.first() {
+            Some(row) => Err(Failure::bad_input(format!(
+                "--episode-starts names row {row}, and {name} has {count}; rows are counted from 0"
+            ))),
+            None => Ok(()),
+        }
     }
+}
 
-    /// The action for one raw observation, as JSON.
-    fn act(&mut self, mut observation: Vec<f32>) -> Value {
-        if let Some(normalizer) = &self.policy.normalizer {
-            normalizer.scale_observation(&mut observation);
+type Input = Box<dyn BufRead + Send>;
+
+/// The input and its name.
+fn open(path: Option<&Path>) -> Result<(String, Input), Failure> {
+    match path {
+        Some(path) if path.as_os_str() != "-" => {
+            let name = path.display().to_string();
+            let file = File::open(path).map_err(|error| Failure::bad_input(format!("cannot read {name}: {error}")))?;
+            Ok((name, Box::new(BufReader::new(file))))
         }
-        let mut memory = PolicyMemory { starts: vec![true], ..PolicyMemory::default() };
-        let mut action = vec![0.0; self.actions.width()];
-        let obs = ObsRef::F32(&observation);
-        let (agent, rng) = (&mut self.policy.agent, &mut self.rng);
-        agent.predict(obs, &self.masks, 1, self.deterministic, &mut memory, rng, &mut action);
-        match &self.actions {
-            Space::Discrete { .. } => json!(action[0] as i64),
-            Space::Box(_) => json!(self.map.as_mut().map_or(&*action, |map| map.apply(&action))),
-            _ => json!(action.iter().map(|&choice| choice as i64).collect::<Vec<_>>()),
-        }
+        _ => Ok(("standard input".to_owned(), Box::new(BufReader::new(io::stdin())))),
     }
 }

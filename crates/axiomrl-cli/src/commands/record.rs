@@ -4,13 +4,13 @@ use crate::failure::Failure;
 use crate::gif_file;
 use crate::options::PolicySource;
 use crate::output::print;
-use crate::{policy, pool};
-use axiomrl_algos::PolicyMemory;
-use axiomrl_envs::Frame;
+use crate::{catalogue, policy, pool};
+use axiomrl_algos::{ActInput, Memory, Mode};
 use axiomrl_envs::rng::stream;
-use axiomrl_run::evaluate::evaluation_env;
+use axiomrl_envs::{Frame, Purpose, Seeding};
+use axiomrl_run::evaluate::check_spaces;
 use axiomrl_run::files::write_atomic;
-use axiomrl_run::session::TrainedPolicy;
+use axiomrl_run::policy::TrainedPolicy;
 use clap::Args;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -57,22 +57,30 @@ impl Record {
     fn play(&self, policy: &mut TrainedPolicy) -> Result<Vec<Frame>, Failure> {
         let seed = self.seed.unwrap_or(policy.config.seed);
         // The streams of an evaluation, so the first episode is the first that `eval` plays.
-        let mut env = evaluation_env(&policy.config, 1, seed, "eval/0", policy.normalizer.as_ref())?;
+        let seeding = Seeding::new(seed, "eval/0");
+        let mut env = policy.environments(catalogue())?.make(1, &seeding, Purpose::Evaluation)?;
+        check_spaces(policy.policy.as_ref(), env.as_ref()).map_err(Failure::bad_input)?;
         let mut rng = stream(seed, "eval/0/act");
-        let mut actions = vec![0.0; env.action_space().width()];
-        let mut memory = PolicyMemory { starts: vec![true], ..PolicyMemory::default() };
+        let mode = if self.stochastic { Mode::Sample } else { Mode::Best };
+        let mut actions = vec![0.0; env.num_envs() * env.spaces().action.width()];
+        let mut executed = actions.clone();
+        let policy_of = &mut policy.policy;
+        let mut memory = Memory::new(env.num_envs(), policy_of.memory_width());
         let (mut frames, mut ended) = (Vec::new(), 0);
-        env.reset();
+        env.reset(None)?;
         while ended < self.episodes.get() {
             let frame = env.render(0).ok_or_else(|| {
                 Failure::bad_input(format!("environment `{}` has no picture to record", policy.config.env_id))
             })?;
             frames.push(gif_file::downscale(&frame, self.downscale.into()));
             let state = env.state();
-            let (obs, agent) = (state.obs.as_ref(), &mut policy.agent);
-            agent.predict(obs, &state.masks, 1, !self.stochastic, &mut memory, &mut rng, &mut actions);
-            env.step(0..1, &actions);
-            let over = !env.state().episodes.is_empty();
+            let input = ActInput { obs: state.obs.as_ref(), masks: &state.masks };
+            policy_of.act(input, &mut memory, mode, &mut rng, &mut actions).map_err(Failure::other)?;
+            policy_of.action_map().to_env(&actions, &mut executed);
+            env.step(0..env.num_envs(), &executed)?;
+            policy_of.feedback(&mut memory, 0..env.num_envs(), &actions, &env.state().reward);
+            // What is shown is the first environment; most sources make only that one.
+            let over = env.state().episodes.iter().any(|end| end.env == 0);
             memory.starts.fill(over);
             ended += usize::from(over);
         }

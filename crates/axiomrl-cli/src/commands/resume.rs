@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::options::Running;
 use crate::output::grouped;
-use crate::{pool, report, signals};
+use crate::{catalogue, pool, report, signals};
 use axiomrl_run::train::{TrainOptions, Trainer};
 use clap::Args;
 use std::io::Write;
@@ -28,9 +28,9 @@ impl Resume {
         if self.running.stop_on_eof {
             signals::stop_on_eof(&stop);
         }
-        let options = TrainOptions { run_dir: None, quiet: self.running.quiet, stop };
+        let options = TrainOptions { quiet: self.running.quiet, stop, ..TrainOptions::default() };
         let (config, outcome) = pool::run(self.running.threads, || {
-            let mut trainer = Trainer::resume(&self.path, self.total_timesteps, options)?;
+            let mut trainer = Trainer::resume(catalogue(), &self.path, self.total_timesteps, options, Vec::new())?;
             let config = trainer.config().clone();
             let outcome = match trainer.already_finished()? {
                 Some(outcome) => {

@@ -3,19 +3,22 @@
 use crate::failure::Failure;
 use crate::options::{Overrides, Running};
 use crate::seeds::{self, Plan};
-use crate::{pool, report, signals};
+use crate::{catalogue, pool, report, signals};
 use axiomrl_algos::RunConfig;
-use axiomrl_run::configs;
-use axiomrl_run::session::{SessionError, build_agent, training_env};
+use axiomrl_run::experiment::Experiment;
 use axiomrl_run::train::{TrainOptions, Trainer};
+use axiomrl_run::{configs, yaml};
 use clap::Args;
+use std::fs::{self, File};
+use std::io::Write;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Trains an agent
 #[derive(Args)]
 pub struct Train {
-    /// A packaged config (`axiomrl configs` lists them) or the path of a run file
+    /// A packaged config (`axiomrl configs` lists them) or the path of a run file, which may be a pipe
     #[arg(value_name = "CONFIG", required_unless_present = "config")]
     source: Option<String>,
     /// The same, for those used to naming it
@@ -40,12 +43,16 @@ impl Train {
     pub fn run(self) -> Result<(), Failure> {
         let source = self.source.or(self.config).unwrap_or_default();
         let assignments = self.overrides.assignments();
-        let config = configs::read(&source, &assignments)?;
+        let experiment = configs::read(catalogue(), &source, &assignments)?;
         if self.seeds.is_empty() {
-            return train(config, self.run_dir, &self.running);
+            return train(experiment, self.run_dir, &self.running);
         }
-        // Every process would find the same mistake: better to hear of it once, and before anything is written.
-        check_fit(&config)?;
+        // A pipe can be read once, and every process reads the run file: they get what this one understood.
+        let copy = if is_stream(&source) { Some(RunFile::of(&experiment.config)?) } else { None };
+        let (source, assignments) = match &copy {
+            Some(copy) => (copy.0.display().to_string(), Vec::new()),
+            None => (source, assignments),
+        };
         seeds::run(&Plan {
             source,
             assignments,
@@ -59,20 +66,44 @@ impl Train {
     }
 }
 
-fn train(config: RunConfig, run_dir: Option<PathBuf>, running: &Running) -> Result<(), Failure> {
+fn is_stream(source: &str) -> bool {
+    let path = Path::new(source);
+    path.exists() && !path.is_file() && !path.is_dir()
+}
+
+/// A run file that goes away with its owner.
+struct RunFile(PathBuf);
+
+impl RunFile {
+    fn of(config: &RunConfig) -> Result<Self, Failure> {
+        let text = yaml::to_yaml(&serde_json::to_value(config).map_err(Failure::other)?);
+        let moment = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        let path = std::env::temp_dir().join(format!("axiomrl-{}-{moment}.yaml", std::process::id()));
+        let failed = |error| Failure::other(format!("cannot write {}: {error}", path.display()));
+        // Only a new file: others may write to that folder too.
+        let mut file = File::options().write(true).create_new(true).open(&path).map_err(failed)?;
+        let written = file.write_all(text.as_bytes()).map_err(failed);
+        let own = Self(path);
+        written.map(|()| own)
+    }
+}
+
+impl Drop for RunFile {
+    fn drop(&mut self) {
+        // A file left in the folder for such files is no reason to fail a run that is done.
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+fn train(experiment: Experiment, run_dir: Option<PathBuf>, running: &Running) -> Result<(), Failure> {
     let stop = signals::stop_flag()?;
     if running.stop_on_eof {
         signals::stop_on_eof(&stop);
     }
-    let options = TrainOptions { run_dir, quiet: running.quiet, stop };
-    let outcome = pool::run(running.threads, || Ok(Trainer::start(config.clone(), options)?.run()?))?;
+    let config = experiment.config.clone();
+    let options = TrainOptions { run_dir, quiet: running.quiet, stop, ..TrainOptions::default() };
+    let outcome = pool::run(running.threads, || Ok(Trainer::new(experiment, options, Vec::new())?.run()?))?;
     report::finished(&config, &outcome, running.json)
-}
-
-fn check_fit(config: &RunConfig) -> Result<(), Failure> {
-    let env = training_env(config).map_err(SessionError::from)?;
-    build_agent(config, env.as_ref())?;
-    Ok(())
 }
 
 /// The same seed twice would be the same run twice, in the same folder.

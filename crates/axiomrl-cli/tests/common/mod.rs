@@ -5,6 +5,7 @@
 
 use serde_json::Value;
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -68,6 +69,26 @@ impl Workshop {
 
     pub fn start(&self, args: &[&str]) -> Child {
         self.command(args).spawn().unwrap()
+    }
+
+    /// Runs a command with this on its standard input.
+    pub fn feed(&self, args: &[&str], input: &str) -> Ended {
+        let mut child = self.command(args).stdin(Stdio::piped()).spawn().unwrap();
+        let mut pipe = child.stdin.take().unwrap();
+        let written = pipe.write_all(input.as_bytes());
+        drop(pipe);
+        let ended = Ended::of(child);
+        // A command that refuses its input need not read all of it.
+        assert!(written.is_ok() || ended.code != 0, "{ended:?}");
+        ended
+    }
+
+    /// Trains in the folder `run`.
+    pub fn trained(text: &str) -> Self {
+        let shop = Self::new();
+        shop.write("run.yaml", text);
+        shop.succeed(&["train", "run.yaml", "--run-dir", "run", "--quiet"]);
+        shop
     }
 
     /// Runs a command that must succeed.

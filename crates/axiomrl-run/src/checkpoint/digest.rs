@@ -12,6 +12,13 @@ use std::path::Path;
 pub(super) struct FileDigest {
     pub sha256: String,
     pub bytes: u64,
+    /// Whether whoever writes the file again would write the same bytes.
+    #[serde(default, rename = "final", skip_serializing_if = "is_false")]
+    pub is_final: bool,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// A writer that digests what passes through it.
@@ -27,7 +34,7 @@ impl<W: Write> DigestWriter<W> {
     }
 
     pub fn finish(self) -> (W, FileDigest) {
-        (self.inner, FileDigest { sha256: hex(&self.hash.finalize()), bytes: self.bytes })
+        (self.inner, FileDigest { sha256: hex(&self.hash.finalize()), bytes: self.bytes, is_final: false })
     }
 }
 
@@ -45,7 +52,7 @@ impl<W: Write> Write for DigestWriter<W> {
 }
 
 pub(super) fn of_bytes(bytes: &[u8]) -> FileDigest {
-    FileDigest { sha256: hex(&Sha256::digest(bytes)), bytes: bytes.len() as u64 }
+    FileDigest { sha256: hex(&Sha256::digest(bytes)), bytes: bytes.len() as u64, is_final: false }
 }
 
 /// Reads a whole file in pieces: a replay store may be larger than the memory left.
@@ -56,7 +63,7 @@ pub(super) fn of_file(path: &Path) -> io::Result<FileDigest> {
     let mut piece = vec![0; 1 << 20];
     loop {
         match file.read(&mut piece) {
-            Ok(0) => return Ok(FileDigest { sha256: hex(&hash.finalize()), bytes }),
+            Ok(0) => return Ok(FileDigest { sha256: hex(&hash.finalize()), bytes, is_final: false }),
             Ok(n) => {
                 hash.update(&piece[..n]);
                 bytes += n as u64;
@@ -94,7 +101,7 @@ mod tests {
     fn all_three_ways_agree_with_the_published_value() {
         // The FIPS 180 example for "abc".
         let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-        assert_eq!(of_bytes(b"abc"), FileDigest { sha256: expected.to_owned(), bytes: 3 });
+        assert_eq!(of_bytes(b"abc"), FileDigest { sha256: expected.to_owned(), bytes: 3, is_final: false });
 
         let mut writer = DigestWriter::new(Vec::new());
         writer.write_all(b"a").unwrap();

@@ -90,7 +90,8 @@ impl CheckpointWriter {
 
     /// Takes a file over from the previous checkpoint, if it is there as it was written.
     fn take_over(&mut self, name: &str) -> bool {
-        let Some(digest) = self.before.get(name) else { return false };
+        // What was not final then may have grown since.
+        let Some(digest) = self.before.get(name).filter(|digest| digest.is_final) else { return false };
         if plain::check_size(&self.dir, name, digest.bytes).is_err() {
             return false;
         }
@@ -126,8 +127,12 @@ impl StoreIo for CheckpointWriter {
         self.compressed(&head_name(name), &mut |to| to.write_all(&store.head()))?;
         for page in store.pages() {
             let file = page_name(name, page);
-            if !(store.is_final(page) && self.take_over(&file)) {
+            let is_final = store.is_final(page);
+            if !(is_final && self.take_over(&file)) {
                 self.compressed(&file, &mut |to| store.write_page(page, to))?;
+                if let Some(digest) = self.files.get_mut(&file) {
+                    digest.is_final = is_final;
+                }
             }
         }
         Ok(())
