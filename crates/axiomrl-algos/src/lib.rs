@@ -3,22 +3,22 @@
 //! [`registry`] is the table. An algorithm is a small learner wrapped in a data regime ([`regimes`]); together they are
 //! an [`Agent`], which is all the training loop ever sees.
 
+pub mod actor_critic;
 pub mod agent;
 pub mod config;
-pub mod actor_critic;
 mod erased;
 pub mod goal;
 pub mod parts;
 pub mod policy;
 pub mod policy_gradient;
+pub mod q_learning;
 pub mod regimes;
 pub mod registry;
 pub mod state;
-pub mod q_learning;
 
 pub use agent::{Agent, Clock, Diverged, LearnError, Need, Phases, Setup, UpdateContext};
 pub use config::{ConfigError, RunConfig};
-pub use registry::{AlgoEntry, find, names, registry};
 pub use policy::{ActInput, Acting, Actor, Memory, Mode, Policy};
 pub use regimes::Learner;
+pub use registry::{AlgoEntry, find, names, registry};
 pub use state::{Section, Snapshot, StateError, StateIo, StoreIo, Streamed, TensorData};

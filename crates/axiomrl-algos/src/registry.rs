@@ -108,7 +108,8 @@ pub fn builtin() -> Vec<AlgoEntry> {
 }
 
 fn value_based() -> Vec<AlgoEntry> {
-    let dqn = entry::<q_learning::Dqn>("dqn", "Deep Q-learning", include_str!("q_learning/dqn.rs"), DISCRETE).with_images();
+    let dqn =
+        entry::<q_learning::Dqn>("dqn", "Deep Q-learning", include_str!("q_learning/dqn.rs"), DISCRETE).with_images();
     let variants = q_learning::presets::VARIANTS.iter().map(|&(name, summary, page, defaults)| {
         preset::<q_learning::Dqn>(name, summary, page, DISCRETE, defaults).with_images()
     });
@@ -116,13 +117,18 @@ fn value_based() -> Vec<AlgoEntry> {
 }
 
 fn from_rollouts() -> Vec<AlgoEntry> {
-    vec![entry::<policy_gradient::Ppo>("ppo", "Proximal policy optimisation", include_str!("policy_gradient/ppo/mod.rs"), ANY)]
+    vec![entry::<policy_gradient::Ppo>(
+        "ppo",
+        "Proximal policy optimisation",
+        include_str!("policy_gradient/ppo/mod.rs"),
+        ANY,
+    )]
 }
 
 fn continuous_control() -> Vec<AlgoEntry> {
-    let variants = actor_critic::presets::VARIANTS
-        .iter()
-        .map(|&(name, summary, page, defaults)| preset::<actor_critic::OffPolicyAc>(name, summary, page, BOX, defaults));
+    let variants = actor_critic::presets::VARIANTS.iter().map(|&(name, summary, page, defaults)| {
+        preset::<actor_critic::OffPolicyAc>(name, summary, page, BOX, defaults)
+    });
     let pixels = actor_critic::pixel_presets::VARIANTS.iter().map(|&(name, summary, page, defaults)| {
         preset::<actor_critic::PixelAc>(name, summary, page, BOX, defaults).with_images()
     });

@@ -254,7 +254,11 @@ impl<'a> StateIo<'a> {
     pub fn flags(&mut self, name: &str, flags: &mut Vec<bool>) -> Result<(), StateError> {
         let needed = flags.len();
         self.value(name, flags)?;
-        if flags.len() == needed { Ok(()) } else { Err(misfit(name, format!("{} flags where {needed} belong", flags.len()))) }
+        if flags.len() == needed {
+            Ok(())
+        } else {
+            Err(misfit(name, format!("{} flags where {needed} belong", flags.len())))
+        }
     }
 
     /// Running statistics of a fixed width.

@@ -92,7 +92,10 @@ fn overrides_are_checked_like_the_file() {
     train("num_envs", &["key=value"]);
     train("env_id=Nowhere-v0", &["--set env_id=Nowhere-v0", "unknown environment"]);
     train("env_kwargs.gravity=3", &["--set env_kwargs.gravity=3", "gravity"]);
-    train("algo_kwargs.gamma=\"0.9\"", &["--set algo_kwargs.gamma=\"0.9\"", "`algo_kwargs.gamma`", "remove the quotes"]);
+    train(
+        "algo_kwargs.gamma=\"0.9\"",
+        &["--set algo_kwargs.gamma=\"0.9\"", "`algo_kwargs.gamma`", "remove the quotes"],
+    );
     train("algo_kwargs.buffer_capacity=2", &["--set algo_kwargs.buffer_capacity=2"]);
     train("frame_stack=100", &["--set frame_stack=100"]);
     train("env_id=Pendulum-v1", &["--set env_id=Pendulum-v1", "Box"]);

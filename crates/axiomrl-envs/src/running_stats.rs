@@ -49,7 +49,11 @@ impl RunningStats {
     /// Refuses statistics of another width, or that no stream of numbers has.
     pub fn check(&self, width: usize) -> Result<(), String> {
         if self.mean.len() != width || self.spread.len() != width {
-            return Err(format!("statistics of {} and {} numbers where {width} belong", self.mean.len(), self.spread.len()));
+            return Err(format!(
+                "statistics of {} and {} numbers where {width} belong",
+                self.mean.len(),
+                self.spread.len()
+            ));
         }
         let sound = self.mean.iter().all(|m| m.is_finite()) && self.spread.iter().all(|s| s.is_finite() && *s >= 0.0);
         if sound { Ok(()) } else { Err("a mean or variance that no numbers have".to_owned()) }

@@ -96,7 +96,10 @@ impl<S: EnvSource + 'static> EnvFactory for Batches<S> {
             return refuse(format!("unknown option `{key}`; it takes none"));
         }
         if wrapping != Wrapping::default() {
-            return refuse("its environments come in batches, which cannot be wrapped; set `frame_stack` and `action_repeat` to 1".to_owned());
+            return refuse(
+                "its environments come in batches, which cannot be wrapped; set `frame_stack` and `action_repeat` to 1"
+                    .to_owned(),
+            );
         }
         Ok(self.0.clone())
     }
@@ -303,10 +306,9 @@ impl Catalogue {
     /// As [`Catalogue::revalidate`], with the environments that it asks for.
     pub fn experiment(&self, config: &Value) -> Result<Experiment, StateError> {
         let (config, entry) = self.revalidate(config)?;
-        let environments = self.environments(&config).map_err(|error| StateError::Misfit {
-            name: "config".to_owned(),
-            problem: error.to_string(),
-        })?;
+        let environments = self
+            .environments(&config)
+            .map_err(|error| StateError::Misfit { name: "config".to_owned(), problem: error.to_string() })?;
         Ok(Experiment::new(config, entry, environments))
     }
 }

@@ -85,7 +85,8 @@ mod tests {
     fn every_packaged_file_reads_and_sits_where_its_content_belongs() {
         assert!(list().len() >= 7);
         for packaged in list() {
-            let config = read(&Catalogue::builtin(), packaged.name, &[]).unwrap_or_else(|error| panic!("{error}")).config;
+            let config =
+                read(&Catalogue::builtin(), packaged.name, &[]).unwrap_or_else(|error| panic!("{error}")).config;
             assert_eq!(packaged.name.split('/').next(), Some(config.algo.as_str()));
             assert!(!packaged.summary().is_empty(), "{} opens with a comment", packaged.name);
         }
@@ -114,7 +115,8 @@ mod tests {
 
     #[test]
     fn unknown_names_come_with_the_nearest_one_and_their_place() {
-        let error = |text: &str, set: &[String]| Catalogue::builtin().read(text, "x.yaml", set).err().unwrap().to_string();
+        let error =
+            |text: &str, set: &[String]| Catalogue::builtin().read(text, "x.yaml", set).err().unwrap().to_string();
         assert!(load("ppo/cartpol").unwrap_err().to_string().contains("did you mean `ppo/cartpole`?"));
         let algo = error("# mine\nalgo:  ppoo\nenv_id: CartPole-v1\ntotal_timesteps: 1\n", &[]);
         assert!(algo.starts_with("x.yaml:2:8: unknown algorithm `ppoo`"), "{algo}");

@@ -130,8 +130,8 @@ fn size(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::configs;
     use crate::catalogue::Catalogue;
+    use crate::configs;
 
     fn needs_of(name: &str, assignments: &[&str], purpose: Purpose) -> Vec<Need> {
         let assignments: Vec<String> = assignments.iter().map(|&a| a.to_owned()).collect();

@@ -366,7 +366,9 @@ impl Trainer {
         let clock = self.clock();
         let (observers, state) = (&mut self.observers, self.env.state());
         for observer in observers {
-            if let ControlFlow::Break(reason) = observer.on(&Event::Round(clock, state)).map_err(TrainError::Observer)? {
+            if let ControlFlow::Break(reason) =
+                observer.on(&Event::Round(clock, state)).map_err(TrainError::Observer)?
+            {
                 self.asked_to_stop.get_or_insert(reason);
             }
         }

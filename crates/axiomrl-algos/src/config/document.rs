@@ -92,8 +92,7 @@ impl Document {
     {
         let written = self.root.get(SETTINGS);
         let place = written.map_or(Place::Nowhere, |node| node.place);
-        let settings: K =
-            overlay(preset, written).map_err(|mistake| self.mistake(&mistake.inside(SETTINGS, place)))?;
+        let settings: K = overlay(preset, written).map_err(|mistake| self.mistake(&mistake.inside(SETTINGS, place)))?;
         settings.validate().map_err(|report| self.out_of_range(SETTINGS, &report))?;
         Ok(settings)
     }

@@ -5,7 +5,8 @@ use super::tree::{Content, Entry, Node, Place};
 use axiomrl_envs::names::{short, suggestion};
 use serde::de::value::StrDeserializer;
 use serde::de::{
-    self, DeserializeSeed, Deserializer, Error as _, Expected, IntoDeserializer, MapAccess, SeqAccess, Unexpected, Visitor,
+    self, DeserializeSeed, Deserializer, Error as _, Expected, IntoDeserializer, MapAccess, SeqAccess, Unexpected,
+    Visitor,
 };
 use serde::forward_to_deserialize_any;
 use std::fmt::{self, Display};
@@ -213,11 +214,7 @@ impl<'de> Deserializer<'de> for &Node {
         }
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        _name: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, Mistake> {
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _name: &'static str, visitor: V) -> Result<V::Value, Mistake> {
         visitor.visit_newtype_struct(self)
     }
 

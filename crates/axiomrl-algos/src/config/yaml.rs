@@ -23,7 +23,9 @@ pub fn parse(text: &str) -> Result<Node, Unreadable> {
 fn words(error: &Error) -> String {
     match error {
         Error::WithSnippet { error, .. } | Error::AliasError { error, .. } => words(error),
-        Error::DuplicateMappingKey { key: Some(key), .. } => format!("the key `{}` is given twice; keep one", short(key)),
+        Error::DuplicateMappingKey { key: Some(key), .. } => {
+            format!("the key `{}` is given twice; keep one", short(key))
+        }
         Error::DuplicateMappingKey { .. } => "a key is given twice; keep one".to_owned(),
         Error::MultipleDocuments { .. } => "a run file is one document; remove what follows the line `---`".to_owned(),
         Error::NonFiniteFloat { value, .. } => format!("{} is not a finite number", short(value)),

@@ -96,8 +96,7 @@ mod tests {
     #[test]
     fn a_policy_that_moved_too_far_ends_after_its_pass() {
         let (mut passes, mut rng) = (Passes::default(), axiomrl_core::stream(1, "passes"));
-        let ends: Vec<bool> =
-            [0.9, 0.1, 0.1].iter().map(|&kl| drive(&mut passes, &mut rng, kl, Some(0.5)).1).collect();
+        let ends: Vec<bool> = [0.9, 0.1, 0.1].iter().map(|&kl| drive(&mut passes, &mut rng, kl, Some(0.5)).1).collect();
         assert_eq!(ends, [false, false, true], "0.9 is more than 1.5 times 0.5");
     }
 

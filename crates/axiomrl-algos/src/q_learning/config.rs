@@ -325,7 +325,12 @@ impl DqnConfig {
                 "backup",
                 "the maximum is not smooth; set `backup: mellowmax`",
             ),
-            idle(!munchausen, &["munchausen_clip_min"], "munchausen_alpha", "there is no bonus; set `munchausen_alpha`"),
+            idle(
+                !munchausen,
+                &["munchausen_clip_min"],
+                "munchausen_alpha",
+                "there is no bonus; set `munchausen_alpha`",
+            ),
             idle(
                 self.advantage_alpha == 0.0,
                 &["persistent_advantage"],

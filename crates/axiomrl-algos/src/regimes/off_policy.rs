@@ -73,11 +73,7 @@ pub struct OffPolicy {
 }
 
 impl OffPolicy {
-    pub fn new(
-        learner: Box<dyn ReplayLearner>,
-        settings: ReplaySettings,
-        setup: &Setup,
-    ) -> Result<Self, BuildError> {
+    pub fn new(learner: Box<dyn ReplayLearner>, settings: ReplaySettings, setup: &Setup) -> Result<Self, BuildError> {
         let obs = setup.spaces.obs();
         let ring = Ring::new(RingSpec {
             capacity: settings.capacity,

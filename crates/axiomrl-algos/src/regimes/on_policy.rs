@@ -82,11 +82,7 @@ pub struct OnPolicy {
 }
 
 impl OnPolicy {
-    pub fn new(
-        learner: Box<dyn RolloutLearner>,
-        settings: RolloutSettings,
-        setup: &Setup,
-    ) -> Result<Self, BuildError> {
+    pub fn new(learner: Box<dyn RolloutLearner>, settings: RolloutSettings, setup: &Setup) -> Result<Self, BuildError> {
         let (steps, lanes, width) = (settings.num_steps, setup.num_envs, learner.memory_width());
         let widths = setup.spaces.obs().widths;
         Ok(Self {
@@ -126,9 +122,8 @@ impl OnPolicy {
         }
         let (last, lanes) = (self.rollout.filled - 1, self.rollout.lanes);
         let (memory, values) = (&self.memory.state, &mut self.values);
-        self.acting.with_scaled(self.latest.as_ref(), |learner, obs| {
-            learner.values(ActInput::of(obs), memory, values)
-        })?;
+        self.acting
+            .with_scaled(self.latest.as_ref(), |learner, obs| learner.values(ActInput::of(obs), memory, values))?;
         for lane in envs {
             let at = last * lanes + lane;
             if !self.rollout.terminated[at] && !self.rollout.truncated[at] {
@@ -259,7 +254,8 @@ impl Agent for OnPolicy {
 
     fn check_place(&self, _env_steps: u64, round: usize) -> Result<(), StateError> {
         let begun = self.rollout.filled + usize::from(round > 0);
-        let fits = self.rollout.outcomes() == round && self.begun == begun && (self.learning || !self.rollout.is_full());
+        let fits =
+            self.rollout.outcomes() == round && self.begun == begun && (self.learning || !self.rollout.is_full());
         if fits { Ok(()) } else { Err(StateError::other_moment("the rollout")) }
     }
 

@@ -1,7 +1,7 @@
 //! When and from what an off-policy learner is updated.
 
-use crate::config::Problem;
 use super::Pace;
+use crate::config::Problem;
 use axiomrl_core::{PrioritySpec, Relabel, Schedule, Window};
 
 /// When and from what an off-policy learner is updated.

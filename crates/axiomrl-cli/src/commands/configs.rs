@@ -1,5 +1,6 @@
 //! `axiomrl configs`: the run files that come with the program.
 
+use crate::catalogue;
 use crate::failure::Failure;
 use crate::output::{grouped, print, print_pretty, table};
 use axiomrl_run::configs;
@@ -18,7 +19,7 @@ impl Configs {
     pub fn run(self) -> Result<(), Failure> {
         let (mut rows, mut objects) = (Vec::new(), Vec::new());
         for packaged in configs::list() {
-            let config = configs::read(packaged.name, &[])?;
+            let config = configs::read(catalogue(), packaged.name, &[])?.config;
             let steps = config.total_timesteps;
             objects.push(json!({
                 "name": packaged.name,

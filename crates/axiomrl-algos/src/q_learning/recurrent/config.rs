@@ -200,7 +200,9 @@ impl DrqnConfig {
             )
         })?;
         Problem::when(capacity < length, &["buffer_capacity", "sequence_length"], || {
-            format!("`buffer_capacity` {capacity} has no room for a `sequence_length` of {length}; make the buffer larger")
+            format!(
+                "`buffer_capacity` {capacity} has no room for a `sequence_length` of {length}; make the buffer larger"
+            )
         })
     }
 }
