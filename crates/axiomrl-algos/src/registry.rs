@@ -67,6 +67,40 @@ pub trait Algorithm: 'static {
     fn build(config: Self::Config, setup: &Setup) -> Result<Learner, BuildError>;
 }
 
+/// Settings that say which algorithm they belong to, so that a program can begin with them.
+pub trait Settings: Serialize + Default + 'static {
+    type Algorithm: Algorithm<Config = Self>;
+
+    /// The row that their own defaults stand for.
+    fn about() -> About;
+}
+
+/// Settings of built-in algorithms; what is said of them stands in the table.
+macro_rules! settings_of {
+    ($($config:path => $algorithm:path, $name:literal;)*) => {$(
+        impl Settings for $config {
+            type Algorithm = $algorithm;
+
+            fn about() -> About {
+                About { name: $name, summary: "", page: "", actions: ANY, images: true }
+            }
+        }
+    )*};
+}
+
+settings_of! {
+    q_learning::DqnConfig => q_learning::Dqn, "dqn";
+    q_learning::DrqnConfig => q_learning::Drqn, "drqn";
+    q_learning::NafConfig => q_learning::Naf, "naf";
+    policy_gradient::PpoConfig => policy_gradient::Ppo, "ppo";
+    policy_gradient::RecurrentPpoConfig => policy_gradient::RecurrentPpo, "recurrent_ppo";
+    actor_critic::AcConfig => actor_critic::OffPolicyAc, "sac";
+    actor_critic::PixelConfig => actor_critic::PixelAc, "drqv2";
+    actor_critic::MpoConfig => actor_critic::Mpo, "mpo";
+    actor_critic::DiscreteSacConfig => actor_critic::DiscreteSac, "discrete_sac";
+    goal::HerConfig => goal::Her, "her";
+}
+
 /// What is said of an algorithm: all that a row of the table has besides its code.
 #[derive(Clone, Copy, Debug)]
 pub struct About {

@@ -263,9 +263,21 @@ impl Catalogue {
     /// training would refuse.
     pub fn read(&self, text: &str, source_name: &str, assignments: &[String]) -> Result<Experiment, ConfigError> {
         let document = Document::parse(text, source_name, assignments)?;
-        let entry = self.asked_for(&document)?;
-        let config = entry.read_document(&document)?;
-        entry.refuse_idle(&document, &config.algo_kwargs.0)?;
+        let experiment = self.read_document(&document)?;
+        let settings = &experiment.config.algo_kwargs.0;
+        experiment.algorithm.refuse_idle(&document, settings)?;
+        Ok(experiment)
+    }
+
+    /// As [`Catalogue::read`], of keys and values that a program put together. Settings without an effect are not refused:
+    /// a program writes them all.
+    pub fn read_value(&self, run: &Value, source_name: &str) -> Result<Experiment, ConfigError> {
+        self.read_document(&Document::of(run, source_name)?)
+    }
+
+    fn read_document(&self, document: &Document) -> Result<Experiment, ConfigError> {
+        let entry = self.asked_for(document)?;
+        let config = entry.read_document(document)?;
         let environments = self.environments(&config).map_err(|error| {
             let message = error.to_string();
             match error {

@@ -29,7 +29,7 @@ use crate::observe::{Event, Observer};
 use crate::progress::ProgressDisplay;
 use axiomrl_algos::{Agent, Clock, Need, Phases, RunConfig};
 use axiomrl_core::Metrics;
-use axiomrl_envs::{ActionMap, Stepping, VecEnv};
+use axiomrl_envs::{ActionMap, EnvSource, Stepping, VecEnv};
 use folder::Folder;
 use record::Record;
 use std::ops::{ControlFlow, Range};
@@ -164,6 +164,11 @@ impl Trainer {
     /// What is being run, with every default filled in.
     pub fn config(&self) -> &RunConfig {
         &self.experiment.config
+    }
+
+    /// Where its environments come from.
+    pub fn environments(&self) -> Arc<dyn EnvSource> {
+        self.experiment.environments.clone()
     }
 
     pub fn agent(&mut self) -> &mut dyn Agent {

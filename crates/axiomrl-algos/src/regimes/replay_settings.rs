@@ -28,6 +28,26 @@ pub struct ReplaySettings {
     pub pretraining: u64,
 }
 
+impl Default for ReplaySettings {
+    /// An update after every step, from a uniform store of single steps.
+    fn default() -> Self {
+        Self {
+            capacity: 100_000,
+            batch_size: 64,
+            learning_starts: 1000,
+            train_frequency: 1,
+            gradient_steps: Some(1),
+            n_step: 1,
+            gamma: 0.99,
+            priority: None,
+            priority_beta: Schedule::Constant(1.0),
+            relabel: None,
+            prior_share: 0.0,
+            pretraining: 0,
+        }
+    }
+}
+
 impl ReplaySettings {
     pub fn window(&self) -> Window {
         Window { n_step: self.n_step, gamma: self.gamma }
