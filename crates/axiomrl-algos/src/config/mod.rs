@@ -40,7 +40,7 @@ pub struct RunConfig {
     #[serde(default)]
     pub seed: u64,
     /// Environment steps to train for, met exactly.
-    #[garde(range(min = 1, max = 1_000_000_000_000_000))]
+    #[garde(range(min = 1, max = 1_000_000_000_000_000_u64))]
     pub total_timesteps: u64,
     /// Environments stepped together.
     #[serde(default = "one")]
@@ -51,7 +51,7 @@ pub struct RunConfig {
     pub output_dir: String,
     /// Environment steps between evaluations: a tenth of the run if absent, only at the end if 0.
     #[serde(default)]
-    #[garde(inner(range(max = 1_000_000_000_000_000)))]
+    #[garde(inner(range(max = 1_000_000_000_000_000_u64)))]
     pub eval_interval: Option<u64>,
     /// Episodes of each evaluation.
     #[serde(default = "twenty")]
@@ -59,7 +59,7 @@ pub struct RunConfig {
     pub eval_episodes: usize,
     /// Environment steps between checkpoints: a tenth of the run if absent, only at the end if 0.
     #[serde(default)]
-    #[garde(inner(range(max = 1_000_000_000_000_000)))]
+    #[garde(inner(range(max = 1_000_000_000_000_000_u64)))]
     pub checkpoint_interval: Option<u64>,
     /// How many of the newest numbered checkpoints are kept, besides `last` and `best`.
     #[serde(default = "three")]
@@ -67,7 +67,7 @@ pub struct RunConfig {
     pub keep_checkpoints: usize,
     /// Environment steps between rows of the logs.
     #[serde(default = "thousand")]
-    #[garde(range(min = 1, max = 1_000_000_000_000_000))]
+    #[garde(range(min = 1, max = 1_000_000_000_000_000_u64))]
     pub log_interval: u64,
     /// Stops the run before its end.
     #[serde(default)]
@@ -75,7 +75,7 @@ pub struct RunConfig {
     pub early_stopping: Option<EarlyStopping>,
     /// Gradient updates after which the run ends.
     #[serde(default)]
-    #[garde(inner(range(min = 1, max = 1_000_000_000_000_000)))]
+    #[garde(inner(range(min = 1, max = 1_000_000_000_000_000_u64)))]
     pub max_updates: Option<u64>,
     /// Seconds after which the run ends (it can be resumed).
     #[serde(default)]
@@ -137,7 +137,7 @@ pub struct EarlyStopping {
     #[garde(range(min = 0.0))]
     pub min_delta: f64,
     /// Do not stop before this many environment steps.
-    #[garde(range(max = 1_000_000_000_000_000))]
+    #[garde(range(max = 1_000_000_000_000_000_u64))]
     pub min_steps: u64,
 }
 

@@ -26,16 +26,16 @@ pub struct DrqnConfig {
     #[garde(range(min = 1, max = 65_536))]
     pub batch_size: usize,
     /// Random steps before the first update.
-    #[garde(range(max = 1_000_000_000_000_000))]
+    #[garde(range(max = 1_000_000_000_000_000_u64))]
     pub learning_starts: u64,
     /// Environment steps between bursts of updates.
-    #[garde(range(min = 1, max = 1_000_000_000_000))]
+    #[garde(range(min = 1, max = 1_000_000_000_000_u64))]
     pub train_frequency: u64,
     /// Updates in a burst; -1 makes as many as steps were taken.
     #[garde(range(min = -1, max = 100_000), custom(some_updates))]
     pub gradient_steps: i64,
     /// Environment steps between updates of the target network.
-    #[garde(range(min = 1, max = 1_000_000_000_000))]
+    #[garde(range(min = 1, max = 1_000_000_000_000_u64))]
     pub target_update_interval: u64,
     /// How much of the online network the target takes over: 1 copies.
     #[garde(range(min = 0.0, max = 1.0))]

@@ -63,16 +63,16 @@ pub struct MpoConfig {
     #[garde(range(min = 1, max = 65_536))]
     pub batch_size: usize,
     /// Random steps before the first update.
-    #[garde(range(max = 1_000_000_000_000_000))]
+    #[garde(range(max = 1_000_000_000_000_000_u64))]
     pub learning_starts: u64,
     /// Environment steps between bursts of updates.
-    #[garde(range(min = 1, max = 1_000_000_000_000))]
+    #[garde(range(min = 1, max = 1_000_000_000_000_u64))]
     pub train_frequency: u64,
     /// Updates in a burst; -1 makes as many as steps were taken.
     #[garde(range(min = -1, max = 100_000), custom(some_updates))]
     pub gradient_steps: i64,
     /// Updates between copies to the target networks.
-    #[garde(range(min = 1, max = 1_000_000_000_000))]
+    #[garde(range(min = 1, max = 1_000_000_000_000_u64))]
     pub target_update_interval: u64,
     /// Discount per step.
     #[garde(range(min = 0.0, max = 1.0))]
