@@ -280,7 +280,6 @@ mod tests {
 
     #[derive(Debug, Deserialize)]
     #[serde(deny_unknown_fields)]
-    #[expect(dead_code, reason = "only read")]
     struct Inner {
         rate: f32,
         #[serde(default)]
@@ -296,7 +295,6 @@ mod tests {
     }
 
     #[derive(Debug, Deserialize)]
-    #[expect(dead_code, reason = "only read")]
     struct Outer {
         inner: Inner,
     }
