@@ -15,6 +15,8 @@ pub struct Actor {
     pub layout: Layout,
     actions: Space,
     map: Option<ActionMap>,
+    /// See [`mask_parts`].
+    mask_parts: Vec<usize>,
     /// What goes with a row that has no mask: every choice is allowed.
     all_allowed: Vec<bool>,
     memory: PolicyMemory,
@@ -28,11 +30,13 @@ impl Actor {
         let raw =
             RunConfig { num_envs: 1, normalize_observation: false, normalize_reward: false, ..policy.config.clone() };
         let env = training_env(&raw).map_err(SessionError::from)?;
+        let masked = !env.state().masks.is_empty();
         let (observations, actions) = (env.observation_space().clone(), env.action_space().clone());
         Ok(Self {
             layout: Layout::of(&observations),
             map: ActionMap::of(&actions).map_err(Failure::bad_input)?,
-            all_allowed: if env.state().masks.is_empty() { Vec::new() } else { vec![true; actions.mask_width()] },
+            all_allowed: if masked { vec![true; actions.mask_width()] } else { Vec::new() },
+            mask_parts: mask_parts(&actions, masked),
             memory: PolicyMemory::default(),
             rng: stream(seed, "predict"),
             observations,
@@ -45,7 +49,7 @@ impl Actor {
     /// The action for the next row, as JSON. What the policy remembers goes on from the row before, unless one starts.
     pub fn act(&mut self, row: Row, start: bool) -> Result<Value, Failure> {
         if let Some(mask) = &row.mask {
-            check_mask(&self.actions, mask).map_err(Failure::bad_input)?;
+            check_mask(&self.mask_parts, mask).map_err(Failure::bad_input)?;
         }
         self.memory.starts = vec![start];
         let mut memory = std::mem::take(&mut self.memory);
@@ -108,8 +112,8 @@ impl Actor {
             tell("as the environment gives it: the policy normalises by itself".to_owned());
         }
         lines.push(("action", Layout::of(&self.actions).lines().join("; ")));
-        lines.push(match mask_parts(&self.actions).iter().sum::<usize>() {
-            0 => ("mask", format!("none: {} actions take no masks", self.actions.kind())),
+        lines.push(match self.mask_parts.iter().sum::<usize>() {
+            0 => ("mask", "none: this policy was not trained with masks".to_owned()),
             width => ("mask", format!("{width} entries, one for each choice; may be left out")),
         });
         lines.push(match self.remembers() {
@@ -129,7 +133,7 @@ impl Actor {
             "observation": self.layout.json(),
             "frame_stack": config.frame_stack,
             "action": self.actions,
-            "mask_width": mask_parts(&self.actions).iter().sum::<usize>(),
+            "mask_width": self.mask_parts.iter().sum::<usize>(),
             "memory": remembers,
         })
     }
