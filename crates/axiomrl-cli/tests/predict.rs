@@ -192,21 +192,27 @@ fn choices_that_do_not_exist_are_refused() {
 #[test]
 fn masks_forbid_choices() {
     let masked = DISCRETE.replace("IdentityDiscrete-v0", "IdentityMasked-v0").replace("n: 3", "n: 4");
-    for text in [masked.as_str(), DISCRETE] {
-        let shop = Workshop::trained(text);
-        let width = if text == DISCRETE { 3 } else { 4 };
-        for only in 0..width {
-            let mask: Vec<bool> = (0..width).map(|choice| choice == only).collect();
-            let ended = predict(&shop, &[], &json!({ "obs": 1, "mask": mask }).to_string());
-            assert_eq!(ended.stdout.trim(), only.to_string(), "{ended:?}");
-        }
-        let none = json!({ "obs": [0], "mask": vec![0; width] }).to_string();
-        refused(predict(&shop, &[], &none), 2, &["standard input:1:", "no choice at all"]);
-        refused(predict(&shop, &[], r#"{"obs": 0, "mask": [1]}"#), 2, &["1 entries in the mask"]);
-        assert_eq!(shop.succeed(&["predict", "run", "--layout", "--json"]).json_line()["mask_width"], width);
+    let shop = Workshop::trained(&masked);
+    for only in 0..4 {
+        let mask: Vec<bool> = (0..4).map(|choice| choice == only).collect();
+        let ended = predict(&shop, &[], &json!({ "obs": 1, "mask": mask }).to_string());
+        assert_eq!(ended.stdout.trim(), only.to_string(), "{ended:?}");
     }
-    let shop = Workshop::trained(RECURRENT);
-    refused(predict(&shop, &[], r#"{"obs": [1, 0], "mask": [1]}"#), 2, &["masks are for Discrete", "these are Box"]);
+    let none = r#"{"obs": [0], "mask": [0, 0, 0, 0]}"#;
+    refused(predict(&shop, &[], none), 2, &["standard input:1:", "no choice at all"]);
+    refused(predict(&shop, &[], r#"{"obs": 0, "mask": [1]}"#), 2, &["1 entries in the mask"]);
+    assert_eq!(shop.succeed(&["predict", "run", "--layout", "--json"]).json_line()["mask_width"], 4);
+}
+
+/// A mask nobody looks at must not pass for one that was heeded.
+#[test]
+fn masks_that_would_be_ignored_are_refused() {
+    for (text, row) in [(DISCRETE, r#"{"obs": 1, "mask": [1, 0, 0]}"#), (RECURRENT, r#"{"obs": [1, 0], "mask": [1]}"#)]
+    {
+        let shop = Workshop::trained(text);
+        refused(predict(&shop, &[], row), 2, &["standard input:1:", "takes no mask", "leave it out"]);
+        assert_eq!(shop.succeed(&["predict", "run", "--layout", "--json"]).json_line()["mask_width"], 0);
+    }
 }
 
 #[test]

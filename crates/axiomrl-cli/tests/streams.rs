@@ -6,7 +6,7 @@ mod common;
 
 use common::{Ended, Workshop};
 use std::fs;
-use std::process::Command;
+use std::process::{Child, Command};
 
 const SMALL: &str = "\
 algo: dqn
@@ -22,10 +22,11 @@ fn pipe(shop: &Workshop, name: &str) {
     assert!(Command::new("mkfifo").arg(shop.path(name)).status().unwrap().success());
 }
 
-/// Runs a command while `text` is written into a named pipe.
-fn through(shop: &Workshop, name: &str, text: &str, args: &[&str]) -> Ended {
-    let child = shop.start(args);
-    fs::write(shop.path(name), text).unwrap();
+/// Waits for a command while `text` is written into a named pipe. In the background: a command that never opens the pipe
+/// would block the writer, and the test is to fail then, not to hang.
+fn through(shop: &Workshop, name: &str, text: &'static str, child: Child) -> Ended {
+    let path = shop.path(name);
+    std::thread::spawn(move || fs::write(path, text));
     Ended::of(child)
 }
 
@@ -35,9 +36,9 @@ fn run_files_may_be_pipes() {
     shop.write("run.yaml", SMALL);
     pipe(&shop, "pipe");
     let expected = shop.succeed(&["config", "run.yaml"]).stdout;
-    assert_eq!(through(&shop, "pipe", SMALL, &["config", "pipe"]).stdout, expected);
+    assert_eq!(through(&shop, "pipe", SMALL, shop.start(&["config", "pipe"])).stdout, expected);
     assert_eq!(shop.feed(&["config", "/dev/stdin"], SMALL).stdout, expected);
-    let ended = through(&shop, "pipe", SMALL, &["train", "pipe", "--run-dir", "run", "--quiet"]);
+    let ended = through(&shop, "pipe", SMALL, shop.start(&["train", "pipe", "--run-dir", "run", "--quiet"]));
     assert_eq!(ended.code, 0, "{ended:?}");
     let wrong = shop.feed(&["train", "/dev/stdin"], &SMALL.replace("dqn", "dqnn"));
     assert_eq!(wrong.code, 2);
@@ -53,8 +54,7 @@ fn every_seed_gets_the_run_file_of_a_pipe() {
     let args =
         ["train", "pipe", "--seeds", "1,2", "--set", "total_timesteps=55", "--run-dir", "runs", "--json", "--quiet"];
     let child = shop.command(&args).env("TMPDIR", &kept).spawn().unwrap();
-    fs::write(shop.path("pipe"), SMALL).unwrap();
-    let ended = Ended::of(child);
+    let ended = through(&shop, "pipe", SMALL, child);
     assert_eq!(ended.code, 0, "{ended:?}");
     for seed in ["seed1", "seed2"] {
         let config = fs::read_to_string(shop.path("runs").join(seed).join("config.yaml")).unwrap();
@@ -75,7 +75,7 @@ fn observations_may_come_from_pipes() {
         let ended = shop.feed(&["predict", "run", "--input", name], rows);
         assert_eq!((ended.code, &ended.stdout), (0, &expected.stdout), "{name}: {}", ended.stderr);
     }
-    let ended = through(&shop, "pipe", rows, &["predict", "run", "--input", "pipe"]);
+    let ended = through(&shop, "pipe", rows, shop.start(&["predict", "run", "--input", "pipe"]));
     assert_eq!((ended.code, &ended.stdout), (0, &expected.stdout), "{}", ended.stderr);
     let script = "\"$0\" predict run --input <(printf '0,0,0.1,0\\n0,0,-0.1,0\\n')";
     let shell =

@@ -18,15 +18,18 @@ use std::path::{Path, PathBuf};
 /// Reads observations, one per line, and prints an action for each
 ///
 /// A line is a JSON list, [0.1, 0.2], numbers separated by commas, or a JSON object
-/// {"obs": [0.1, 0.2], "start": true, "mask": [1, 0]}, of which only obs is needed: start begins an episode, mask says which
-/// choices are allowed (all, unless told otherwise). Actions are printed as JSON, in the environment's own units.
+/// {"obs": [0.1, 0.2], "start": true, "mask": [1, 0]}, of which only obs is needed: start begins an episode, mask says
+/// which choices are allowed (all, unless told otherwise; only policies trained with masks take one). Actions are printed
+/// as JSON, in the environment's own units.
 ///
 /// Observations are what the environment gives: not normalised, pixels as whole numbers from 0 to 255 (height, width,
-/// channels). The parts of a goal observation follow each other as observation, achieved goal, desired goal, or are named:
-/// {"obs": {"observation": [...], "achieved_goal": [...], "desired_goal": [...]}}. --layout shows all that for one policy.
+/// channels). The parts of a goal observation follow each other as observation, achieved goal, desired goal, or are
+/// named: {"obs": {"observation": [...], "achieved_goal": [...], "desired_goal": [...]}}. --layout shows all that for one
+/// policy.
 ///
-/// Rows are one episode until told otherwise: a policy with a memory (drqn, r2d2, recurrent_ppo) carries it from row to row.
-/// --reset-each, --episode-starts and "start": true begin with an empty one. All other policies answer each row by itself.
+/// Rows are one episode until told otherwise: a policy with a memory (drqn, r2d2, recurrent_ppo) carries it from row to
+/// row. --reset-each, --episode-starts and "start": true begin with an empty one. All other policies answer each row by
+/// itself.
 #[derive(Args)]
 pub struct Predict {
     #[command(flatten)]

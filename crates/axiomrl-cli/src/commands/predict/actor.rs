@@ -14,6 +14,8 @@ pub struct Actor {
     pub layout: Layout,
     parts: ObsSpace,
     actions: Space,
+    /// See [`mask_parts`].
+    mask_parts: Vec<usize>,
     /// What goes with a row that has no mask: every choice is allowed.
     all_allowed: Vec<bool>,
     memory: Memory,
@@ -28,6 +30,7 @@ impl Actor {
             layout: Layout::of(&spaces.observation),
             parts: spaces.obs(),
             actions: spaces.action.clone(),
+            mask_parts: mask_parts(&spaces.action, spaces.masks > 0),
             all_allowed: vec![true; spaces.masks],
             memory: Memory::new(1, policy.policy.memory_width()),
             mode: if deterministic { Mode::Best } else { Mode::Sample },
@@ -39,7 +42,7 @@ impl Actor {
     /// The action for the next row, as JSON. What the policy remembers goes on from the row before, unless one starts.
     pub fn act(&mut self, row: Row, start: bool) -> Result<Value, Failure> {
         if let Some(mask) = &row.mask {
-            check_mask(&self.actions, mask).map_err(Failure::bad_input)?;
+            check_mask(&self.mask_parts, mask).map_err(Failure::bad_input)?;
         }
         let obs = self.as_observed(&row.obs);
         let masks = row.mask.as_deref().unwrap_or(&self.all_allowed);
@@ -99,8 +102,8 @@ impl Actor {
             tell("as the environment gives it: the policy normalises by itself".to_owned());
         }
         lines.push(("action", Layout::of(&self.actions).lines().join("; ")));
-        lines.push(match mask_parts(&self.actions).iter().sum::<usize>() {
-            0 => ("mask", format!("none: {} actions take no masks", self.actions.kind())),
+        lines.push(match self.mask_parts.iter().sum::<usize>() {
+            0 => ("mask", "none: this policy was not trained with masks".to_owned()),
             width => ("mask", format!("{width} entries, one for each choice; may be left out")),
         });
         lines.push(match self.remembers() {
@@ -120,7 +123,7 @@ impl Actor {
             "observation": self.layout.json(),
             "frame_stack": config.frame_stack,
             "action": self.actions,
-            "mask_width": mask_parts(&self.actions).iter().sum::<usize>(),
+            "mask_width": self.mask_parts.iter().sum::<usize>(),
             "memory": remembers,
         })
     }

@@ -171,28 +171,30 @@ impl Part {
     }
 }
 
-/// How many choices there are for each part of an action; empty for actions whose policies take no masks.
-pub fn mask_parts(actions: &Space) -> Vec<usize> {
+/// How many choices there are for each part of an action that a mask can forbid; empty where policies heed no masks.
+/// Those trained without them are among these: some algorithms would not look at one.
+pub fn mask_parts(actions: &Space, trained_with_masks: bool) -> Vec<usize> {
     match actions {
-        Space::Discrete { n } => vec![*n],
-        Space::MultiDiscrete { nvec } => nvec.clone(),
-        Space::MultiBinary { .. } | Space::Box(_) | Space::Dict { .. } => Vec::new(),
+        Space::Discrete { n } if trained_with_masks => vec![*n],
+        Space::MultiDiscrete { nvec } if trained_with_masks => nvec.clone(),
+        _ => Vec::new(),
     }
 }
 
-/// Refuses a mask that does not fit `actions`, or under which nothing could be chosen.
-pub fn check_mask(actions: &Space, mask: &[bool]) -> Result<(), String> {
-    let parts = mask_parts(actions);
+/// Refuses a mask that does not fit, or under which nothing could be chosen. A mask that would be ignored is refused, too:
+/// the answer might be the very choice it forbids.
+pub fn check_mask(parts: &[usize], mask: &[bool]) -> Result<(), String> {
     if parts.is_empty() {
-        let kind = actions.kind();
-        return Err(format!("masks are for Discrete and MultiDiscrete actions, and these are {kind}; leave it out"));
+        return Err("this policy takes no mask: only those do that were trained with masks, over Discrete or \
+                    MultiDiscrete actions; leave it out"
+            .to_owned());
     }
     let choices: usize = parts.iter().sum();
     if mask.len() != choices {
         return Err(format!("{} entries in the mask, and it has one for each of {choices} choices", mask.len()));
     }
     let mut rest = mask;
-    for part in parts {
+    for &part in parts {
         let (own, others) = rest.split_at(part);
         if !own.contains(&true) {
             return Err("the mask allows no choice at all; allow at least one".to_owned());
@@ -259,11 +261,17 @@ mod tests {
     #[test]
     fn masks_must_fit_and_leave_a_choice() {
         let actions = Space::MultiDiscrete { nvec: vec![2, 2] };
-        assert_eq!(check_mask(&actions, &[true, false, false, true]), Ok(()));
-        assert!(check_mask(&actions, &[true, true, false, false]).unwrap_err().contains("no choice at all"));
-        assert!(check_mask(&actions, &[true]).unwrap_err().contains("each of 4 choices"));
-        for without in [Space::Box(BoxSpace::uniform(1, -1.0, 1.0)), Space::MultiBinary { n: 1 }] {
-            assert!(check_mask(&without, &[true, true]).unwrap_err().contains("these are"), "{without:?}");
+        let parts = mask_parts(&actions, true);
+        assert_eq!(check_mask(&parts, &[true, false, false, true]), Ok(()));
+        assert!(check_mask(&parts, &[true, true, false, false]).unwrap_err().contains("no choice at all"));
+        assert!(check_mask(&parts, &[true]).unwrap_err().contains("each of 4 choices"));
+        let heedless = [
+            mask_parts(&actions, false),
+            mask_parts(&Space::MultiBinary { n: 1 }, true),
+            mask_parts(&Space::Box(BoxSpace::uniform(1, -1.0, 1.0)), true),
+        ];
+        for parts in heedless {
+            assert!(check_mask(&parts, &[true, true]).unwrap_err().contains("takes no mask"));
         }
     }
 }
