@@ -130,6 +130,10 @@ mod tests {
     fn a_source_without_a_share_is_not_asked() {
         let mut online = Mixture { a: view(1.0, 3), b: view(2.0, 0), share: 1.0 };
         assert_eq!((online.ready(), filled(&mut online, 4).unwrap().reward), (3, vec![1.0; 4]));
+        // Whoever mixes need not know what kind of source he was given.
+        let any: &mut dyn BatchSource = &mut online;
+        let mut nested = Mixture { a: any, b: view(2.0, 5), share: 0.5 };
+        assert_eq!((nested.ready(), filled(&mut nested, 4).unwrap().reward), (3, vec![1.0, 1.0, 2.0, 2.0]));
         let mut offline = Mixture { share: 0.0, a: view(1.0, 0), b: view(2.0, 5) };
         assert_eq!((offline.ready(), filled(&mut offline, 4).unwrap().reward), (5, vec![2.0; 4]));
         let mut both = Mixture { share: 0.5, ..online };

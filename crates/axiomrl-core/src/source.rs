@@ -41,7 +41,10 @@ impl RewardScale {
             return reward;
         }
         let scaled = reward * self.scale + self.shift;
-        self.clip.map_or(scaled, |clip| scaled.clamp(-clip.abs(), clip.abs()))
+        match self.clip {
+            Some(clip) if scaled.abs() > clip => clip.copysign(scaled),
+            _ => scaled,
+        }
     }
 }
 
@@ -89,6 +92,8 @@ mod tests {
         assert_eq!(RewardScale::default().apply(-0.0).to_bits(), (-0.0f32).to_bits());
         let scale = RewardScale { scale: 10.0, shift: -1.0, clip: Some(5.0) };
         assert_eq!([0.0, 0.4, 1.0, -1.0].map(|r| scale.apply(r)), [-1.0, 3.0, 5.0, -5.0]);
+        // What is no number stays none, so that it is noticed.
         assert!(RewardScale { clip: Some(1.0), ..RewardScale::default() }.apply(f32::NAN).is_nan());
+        assert_eq!(RewardScale { clip: Some(f32::NAN), ..RewardScale::default() }.apply(2.0), 2.0);
     }
 }

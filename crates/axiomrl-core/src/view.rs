@@ -110,8 +110,11 @@ impl<S: Deref<Target = Ring>> View<S> {
         }
     }
 
-    fn check_shape(&self, out: &Batch) -> Result<(), StoreError> {
+    fn check_shape(&self, rows: &Range<usize>, out: &Batch) -> Result<(), StoreError> {
         let (needed, found) = (self.batch_shape(), out.shape());
+        if rows.end > out.rows {
+            return Err(StoreError::Invalid(format!("rows {rows:?} of a batch of {}; resize it first", out.rows)));
+        }
         if needed == found {
             return Ok(());
         }
@@ -145,7 +148,7 @@ impl<S: Deref<Target = Ring> + Send> BatchSource for View<S> {
         if rows.is_empty() {
             return Ok(());
         }
-        self.check_shape(out)?;
+        self.check_shape(&rows, out)?;
         self.catch_up();
         self.draw(rows.clone(), options, out)?;
         self.relabel(rows, options, out)

@@ -4,6 +4,9 @@ use super::{Lane, SequenceStore};
 use crate::bytes::*;
 use std::io::{self, Read, Write};
 
+/// No run counts further, and counting on from here never overflows.
+const MOST_CHUNKS: u64 = 1 << 48;
+
 impl SequenceStore {
     /// Writes the whole state. Two stores that would give the same samples give the same bytes.
     pub fn write(&self, w: &mut dyn Write) -> io::Result<()> {
@@ -28,6 +31,9 @@ impl SequenceStore {
         check_shape(r, "sequence store", &self.shape())?;
         let mut fresh = SequenceStore::new(self.spec.clone());
         fresh.completed = read_u64(r)?;
+        if fresh.completed > MOST_CHUNKS {
+            return Err(damaged(format!("{} chunks were never completed", fresh.completed)));
+        }
         if let Some(priorities) = &mut fresh.priorities {
             let max = read_f64(r)?;
             if !priorities.restore_max(max) {

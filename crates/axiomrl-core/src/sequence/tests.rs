@@ -215,5 +215,9 @@ fn a_foreign_or_cut_file_is_refused_and_changes_nothing() {
     for length in 0..before.len() {
         assert!(store.read(&mut &before[..length]).is_err(), "cut at {length}");
     }
+    // After the eleven numbers of the header: how many chunks there ever were.
+    let mut forged = before.clone();
+    forged[88..96].copy_from_slice(&u64::MAX.to_le_bytes());
+    assert!(store.read(&mut forged.as_slice()).unwrap_err().to_string().contains("never completed"));
     assert_eq!(bytes(&store), before);
 }

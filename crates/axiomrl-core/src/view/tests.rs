@@ -238,6 +238,7 @@ fn nothing_to_draw_and_batches_of_another_shape_are_errors() {
     batch.resize(&view.shape(), 2);
     assert!(matches!(view.fill(0..2, &mut options, &mut batch), Err(StoreError::NothingReady)));
     assert!(view.fill(0..0, &mut options, &mut batch).is_ok());
+    assert!(view.fill(1..3, &mut options, &mut batch).unwrap_err().to_string().contains("rows 1..3 of a batch of 2"));
     batch.resize(&BatchShape { mask_width: 3, ..view.shape() }, 2);
     let error = view.fill(0..2, &mut options, &mut batch).unwrap_err().to_string();
     assert!(error.contains("mask_width: 3") && error.contains("mask_width: 0"), "{error}");
