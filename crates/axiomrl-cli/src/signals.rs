@@ -13,17 +13,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     let failed = |error| Failure::other(format!("cannot watch for signals: {error}"));
-    let mut asking = vec![SIGINT, SIGTERM];
-    #[cfg(unix)]
-    {
-        // A file that may not grow further is then an error with a message, as a full disk is, and not the end of it all.
-        flag::register(SIGXFSZ, Arc::default()).map_err(failed)?;
-        asking.extend((!is_ignored(SIGHUP)).then_some(SIGHUP));
-    }
-    for signal in asking {
+    for signal in [SIGINT, SIGTERM] {
         // In this order: the shutdown looks at the flag before the same signal raises it.
         flag::register_conditional_shutdown(signal, i32::from(INTERRUPTED), Arc::clone(&stop)).map_err(failed)?;
         flag::register(signal, Arc::clone(&stop)).map_err(failed)?;
+    }
+    #[cfg(unix)]
+    {
+        // Only the flag: a terminal that is closed sends it twice, once itself and once through its shell.
+        if !is_ignored(SIGHUP) {
+            flag::register(SIGHUP, Arc::clone(&stop)).map_err(failed)?;
+        }
+        // A file that may not grow further is then an error with a message, as a full disk is, and not the end of it all.
+        flag::register(SIGXFSZ, Arc::default()).map_err(failed)?;
     }
     Ok(stop)
 }

@@ -4,35 +4,45 @@
 
 mod support;
 
-use axiomrl_algos::{Progress, RunConfig, registry};
-use axiomrl_envs::ObsRef;
-use axiomrl_run::session::{build_agent, training_env};
+use axiomrl_algos::{ActInput, Clock, Need, registry};
+use axiomrl_core::Metrics;
+use axiomrl_envs::{ActionMap, ObsRef};
+use axiomrl_run::experiment::Experiment;
+use axiomrl_run::memory::Purpose;
 use support::{config, forms};
 
 const STEPS: u64 = 1800;
 
 /// What is learned of Probe 1, where every episode is one step and pays 1: its value is 1, and 1 + γ + γ² + … for whoever
 /// believes that the episode goes on.
-fn learned_value(config: &RunConfig, call_termination_a_time_limit: bool) -> f32 {
-    let mut env = training_env(config).unwrap();
-    let mut agent = build_agent(config, env.as_ref()).unwrap();
-    let mut actions = vec![0.0; env.action_space().width()];
-    env.reset();
-    for steps in 1..=STEPS {
-        let before = Progress { steps: steps - 1, total: STEPS };
-        agent.act(env.state(), before, &mut actions);
-        env.step(0..1, &actions);
+fn learned_value(experiment: &Experiment, call_termination_a_time_limit: bool) -> f32 {
+    let mut env = experiment.training_env().unwrap();
+    let mut agent = experiment.agent(env.as_ref(), Purpose::Train).unwrap();
+    let map = ActionMap::of(&env.spaces().action).unwrap();
+    let mut actions = vec![0.0; env.spaces().action.width()];
+    let mut executed = actions.clone();
+    let mut metrics = Metrics::default();
+    let mut clock = Clock { total: STEPS, ..Clock::default() };
+    env.reset(None).unwrap();
+    agent.restarted(0..1, env.state()).unwrap();
+    while !clock.is_over() {
+        agent.act(env.state(), clock, &mut actions).unwrap();
+        map.to_env(&actions, &mut executed);
+        env.step(0..1, &executed).unwrap();
         let mut told = env.state().clone();
         assert!(told.terminated[0], "an episode of Probe 1 is one step");
         if call_termination_a_time_limit {
             told.terminated[0] = false;
             told.truncated[0] = true;
         }
-        agent.observe(0..1, &actions, &told);
-        agent.learn(&told, Progress { steps, total: STEPS }).unwrap();
+        agent.observe(0..1, &actions, &told).unwrap();
+        (clock.env_steps, clock.at) = (clock.env_steps + 1, clock.at + 1);
+        while agent.need(clock) == Need::Update {
+            clock.updates += agent.update(clock, &mut metrics).unwrap();
+        }
     }
     let mut value = [0.0];
-    agent.values(ObsRef::F32(&[0.0]), &[], 1, &mut value);
+    assert!(agent.values(ActInput::of(ObsRef::of_floats(1, &[0.0])), &mut value));
     value[0]
 }
 

@@ -2,32 +2,25 @@
 
 mod support;
 
-use axiomrl_algos::{AlgoEntry, RunConfig, registry};
+use axiomrl_algos::{AlgoEntry, registry};
 use axiomrl_run::checkpoint;
-use axiomrl_run::evaluate::{EVALUATION_SEED, EvalOptions, evaluate};
+use axiomrl_run::evaluate::{EVALUATION_SEED, EvalOptions, Evaluator};
+use axiomrl_run::experiment::Experiment;
 use axiomrl_run::run_dir::RunDir;
-use axiomrl_run::train::{StopReason, TrainOptions, Trainer};
+use axiomrl_run::train::StopReason;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
-use support::{config, forms, load, run_in};
+use support::{CATALOGUE, assert_same, config, forms, load, resume, run_in};
 
 /// A task whose every action shows in its returns, in the form the algorithm takes.
 fn task(entry: &AlgoEntry) -> &'static str {
     if forms(entry).iter().any(|(_, continuous)| *continuous) { "Pendulum-v1" } else { "CartPole-v1" }
 }
 
-/// Asserts that two runs ended with the same bytes, without printing megabytes when they did not.
-fn assert_same(what: &str, run: &Path, reference: &Path) {
-    for name in ["model.safetensors", "optimizer.safetensors", "store.bin.zst"] {
-        let read = |run: &Path| fs::read(run.join("checkpoints/last").join(name)).unwrap();
-        assert!(read(run) == read(reference), "{what}: {name} differs");
-    }
-}
-
-fn in_pool(threads: usize, folder: PathBuf, config: RunConfig) {
+fn in_pool(threads: usize, folder: PathBuf, experiment: Experiment) {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-    pool.install(|| run_in(&folder, config)).unwrap();
+    pool.install(|| run_in(&folder, experiment)).unwrap();
 }
 
 #[test]
@@ -70,8 +63,7 @@ fn halves_make_a_whole(what: &str, entry: &AlgoEntry, more: &[&str]) {
     let stop = [&extra[..], &["early_stopping={target_reward: -1e9}"]].concat();
     let first = run_in(&halves, config(entry, task(entry), 700, 2, &stop)).unwrap();
     assert_eq!((first.steps, first.reason), (350, StopReason::TargetReached), "{what}");
-    let options = TrainOptions { quiet: true, ..TrainOptions::default() };
-    let second = Trainer::resume(&halves, None, options).unwrap().run().unwrap();
+    let second = resume(&halves).unwrap().run().unwrap();
     assert_eq!(second.steps, 700, "{what}");
     assert_same(what, &halves, &whole);
 }
@@ -99,7 +91,7 @@ fn the_number_of_threads_changes_no_byte() {
         let folder = tempfile::tempdir().unwrap();
         // Wide enough that the work is shared between threads, where it ever is.
         let wide = ["hidden_sizes=[128, 128]", "batch_size=128", "minibatch_size=128"];
-        let known = config(entry, task(entry), 300, 3, &[]).algo_kwargs.0;
+        let known = config(entry, task(entry), 300, 3, &[]).config.algo_kwargs.0;
         let has = |setting: &&str| known.get(setting.split('=').next().unwrap_or_default()).is_some();
         let wide: Vec<String> = wide.iter().filter(|s| has(s)).map(|s| format!("algo_kwargs.{s}")).collect();
         let wide: Vec<&str> = wide.iter().map(String::as_str).collect();
@@ -120,7 +112,8 @@ fn a_policy_acts_the_same_after_saving_and_loading() {
         let outcome = run_in(&run, config(entry, task(entry), 400, 4, &extra)).unwrap();
         let mut policy = load(&run);
         let options = EvalOptions { episodes: 3, seed: EVALUATION_SEED, deterministic: true };
-        let again = evaluate(policy.agent.as_mut(), &policy.config, policy.normalizer.as_ref(), &options).unwrap();
+        let mut evaluator = Evaluator::new(policy.environments(&CATALOGUE).unwrap());
+        let again = evaluator.evaluate(policy.policy.as_mut(), &options).unwrap();
         // Bit for bit: a single other action would show in the returns.
         assert_eq!(Some(again), outcome.evaluation, "{}", entry.name);
     }

@@ -2,11 +2,11 @@
 
 mod support;
 
-use axiomrl_algos::{AlgoEntry, registry};
+use axiomrl_algos::{AlgoEntry, LearnError, registry};
 use axiomrl_run::checkpoint;
-use axiomrl_run::train::{TrainError, TrainOptions, Trainer};
+use axiomrl_run::train::TrainError;
 use std::path::Path;
-use support::{actions, config, forms, load, run_in};
+use support::{best_actions, config, forms, load, resume, run_in};
 
 /// Trains on `Faulty` with a checkpoint every 100 steps; it must fail.
 fn failed_run(entry: &AlgoEntry, suffix: &str, fault: &str, folder: &Path) -> TrainError {
@@ -19,10 +19,9 @@ fn failed_run(entry: &AlgoEntry, suffix: &str, fault: &str, folder: &Path) -> Tr
 fn assert_last_good_checkpoint(entry: &AlgoEntry, folder: &Path, error: &TrainError) {
     let saved = checkpoint::load(&checkpoint::find(folder).unwrap()).unwrap();
     assert_eq!(saved.counters["steps"], 300, "{}", entry.name);
-    let action = actions(&mut load(folder), &[0.5], 1, 1)[0];
+    let action = best_actions(&mut load(folder), &[0.5], 1, 1)[0];
     assert!(action.is_finite(), "{}: {action}", entry.name);
-    let options = TrainOptions { quiet: true, ..TrainOptions::default() };
-    let again = Trainer::resume(folder, None, options).unwrap().run().expect_err(entry.name);
+    let again = resume(folder).unwrap().run().expect_err(entry.name);
     assert_eq!(again.to_string(), error.to_string(), "{}", entry.name);
 }
 
@@ -47,7 +46,7 @@ fn a_nan_observation_is_named_where_it_reaches_the_update() {
             let folder = tempfile::tempdir().unwrap();
             let run = folder.path().join("run");
             let error = failed_run(entry, suffix, "nan_observation_at", &run);
-            let TrainError::Diverged(diverged, _) = &error else { panic!("{}: {error}", entry.name) };
+            let TrainError::Learn(LearnError::Diverged(diverged), _) = &error else { panic!("{}: {error}", entry.name) };
             let what = &diverged.what;
             assert!(what.contains("loss") || what.contains("gradient"), "{}: {what}", entry.name);
             assert!(!diverged.value.is_finite() && diverged.update > 0, "{}: {diverged:?}", entry.name);

@@ -100,8 +100,8 @@ pub mod prelude {
 
     pub use axiomrl_envs::wrappers::TimeLimit;
     pub use axiomrl_envs::{
-        BoxSpace, Env, EnvError, EnvSource, EpisodeEnd, Frame, ObsMut, ObsRef, Purpose, Rng, Seeding, Space, Spaces, Step,
-        Stepping, VecEnv, VecState, snapshot,
+        BoxSpace, Env, EnvError, EnvSource, EpisodeEnd, Frame, ObsMut, ObsRef, Purpose, Rng, Seeding, Space, Spaces,
+        Step, Stepping, VecEnv, VecState, snapshot,
     };
 
     pub use axiomrl_core::{Batch, Dataset, DatasetBuilder, Episode, Metrics, Schedule, random};

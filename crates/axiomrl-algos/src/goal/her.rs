@@ -22,8 +22,8 @@
 //!   all their other settings.
 //! - With `n_sampled_goal: 0` nothing is relabelled: the control.
 //!
-//! **What is left out.** Observations and goals are not normalised unless the run file says `normalize_observation`, which
-//! cannot be combined with other goals.
+//! **What is left out.** Observations and goals are not normalised unless the run file says `normalize_observation`: goals are
+//! exchanged raw, and scaled with the rest afterwards.
 //!
 //! **Reference.** Andrychowicz and others, Hindsight experience replay, 2017.
 

@@ -2,6 +2,7 @@
 
 use super::{Pace, ReplaySettings};
 use crate::agent::{Agent, Clock, LearnError, Need, Phases, Setup, UpdateContext};
+use crate::config::Problem;
 use crate::parts::actions::random_actions;
 use crate::parts::checks::BuildError;
 use crate::parts::statistics::RewardStats;
@@ -84,8 +85,15 @@ impl OffPolicy {
             mask_width: setup.mask_width(),
         });
         let window = settings.window();
-        let prior = match (&setup.prior, settings.prior_share) {
-            (Some(data), share) if share > 0.0 => Some((View::new(data.clone(), window, None, None)?, share)),
+        let prior = match &setup.prior {
+            Some(data) if settings.prior_share > 0.0 || settings.pretraining > 0 => {
+                check_prior(data, setup)?;
+                Some((View::new(data.clone(), window, None, None)?, settings.prior_share))
+            }
+            None if settings.pretraining > 0 => {
+                let problem = "updates before the first step need recorded transitions; give the run a dataset";
+                return Err(Problem::new(&[], problem).into());
+            }
             _ => None,
         };
         Ok(Self {
@@ -253,6 +261,23 @@ impl Agent for OffPolicy {
         }
         Ok(())
     }
+}
+
+/// Recorded transitions must be of the same kind as those of the run.
+fn check_prior(data: &Dataset, setup: &Setup) -> Result<(), BuildError> {
+    let (recorded, own) = (data.spaces(), &setup.spaces);
+    if recorded.obs() == own.obs() && recorded.action == own.action && recorded.masks == own.masks {
+        return Ok(());
+    }
+    let problem = format!(
+        "the recorded transitions have {:?} and {:?}, the environment {:?} and {:?}; use the environment they were \
+         recorded in",
+        recorded.observation.kind(),
+        recorded.action,
+        own.observation.kind(),
+        own.action
+    );
+    Err(Problem::new(&[], problem).into())
 }
 
 /// The priorities of a view: they change long after their transitions were stored, so they are kept apart.

@@ -58,7 +58,7 @@ fn an_agent_is_built_over_the_preset_of_its_name() {
     for key in ["policy_delay", "actor", "ent_coef", "exploration", "target_action"] {
         older.as_object_mut().unwrap().remove(key);
     }
-    let preset = Preset::<continuous::OffPolicyAc>(continuous::presets::td3);
+    let preset = Preset::<actor_critic::OffPolicyAc>(actor_critic::presets::td3);
     let typed = preset.typed(&older).unwrap();
     assert_eq!(crate::config::plain(&typed), td3.defaults());
     assert_eq!(crate::config::plain(&preset.typed(&json!({})).unwrap()), td3.defaults());

@@ -1,24 +1,105 @@
+mod damage;
+mod legacy;
+mod pages;
+
 use super::*;
-use axiomrl_core::TensorData;
+use axiomrl_algos::{StoreIo, Streamed, TensorData};
+use axiomrl_core::PagedStore;
+use axiomrl_envs::Space;
 use serde_json::json;
 use std::collections::BTreeSet;
+use std::fs;
+use std::io::{Read, Write};
+
+const HEAD: &str = "replay.head.zst";
+const PAGE: &str = "replay.0.zst";
+const STREAM: &str = "rollout.zst";
 
 fn snapshot(scale: f32) -> Snapshot {
     let tensor =
         |shape: &[usize]| TensorData { shape: shape.to_vec(), values: vec![scale; shape.iter().product::<usize>()] };
+    let tensors = |named: &[(&str, &[usize])]| named.iter().map(|(n, s)| ((*n).to_owned(), tensor(s))).collect();
+    let value = |name: &str| BTreeMap::from([(name.to_owned(), json!({"seed": [1, 2], "scale": f64::from(scale)}))]);
     Snapshot {
-        model: [("actor.0.weight", tensor(&[3, 2])), ("actor.0.bias", tensor(&[3])), ("log_std", tensor(&[]))]
-            .map(|(name, tensor)| (name.to_owned(), tensor))
-            .into(),
-        optimizer: [("adam.m".to_owned(), tensor(&[9]))].into(),
-        state: [("rng/act".to_owned(), json!({"seed": [1, 2], "scale": f64::from(scale)}))].into(),
+        policy: Section {
+            tensors: tensors(&[("actor.0.weight", &[3, 2]), ("actor.0.bias", &[3]), ("log_std", &[])]),
+            values: value("observation_statistics"),
+        },
+        training: Section { tensors: tensors(&[("adam.m", &[9])]), values: value("rng.act") },
     }
 }
 
+fn spaces() -> Spaces {
+    Spaces::new(Space::Discrete { n: 3 }, Space::Discrete { n: 2 })
+}
+
+/// Numbers, as a store of either kind. Page `k` holds the numbers `10 * k..10 * (k + 1)`, and is final once it is full.
+#[derive(Default)]
+struct Numbers(Vec<u64>);
+
+impl Streamed for Numbers {
+    fn write(&mut self, to: &mut dyn Write) -> io::Result<()> {
+        self.0.iter().try_for_each(|number| to.write_all(&number.to_le_bytes()))
+    }
+
+    fn read(&mut self, from: &mut dyn Read) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        from.read_to_end(&mut bytes)?;
+        self.0 = bytes.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();
+        Ok(())
+    }
+}
+
+impl PagedStore for Numbers {
+    fn head(&self) -> Vec<u8> {
+        self.0.len().to_le_bytes().to_vec()
+    }
+
+    fn pages(&self) -> Vec<u64> {
+        (0..self.0.len().div_ceil(10) as u64).collect()
+    }
+
+    fn is_final(&self, page: u64) -> bool {
+        self.0.len() as u64 >= (page + 1) * 10
+    }
+
+    fn write_page(&self, page: u64, to: &mut dyn Write) -> io::Result<()> {
+        let page = self.0.chunks(10).nth(page as usize).unwrap();
+        Streamed::write(&mut Numbers(page.to_vec()), to)
+    }
+
+    fn read(&mut self, head: &[u8], open: &mut dyn FnMut(u64) -> io::Result<Box<dyn Read>>) -> io::Result<()> {
+        let count = u64::from_le_bytes(head.try_into().unwrap());
+        self.0.clear();
+        for page in 0..count.div_ceil(10) {
+            let mut part = Numbers::default();
+            Streamed::read(&mut part, &mut *open(page)?)?;
+            self.0.extend(part.0);
+        }
+        Ok(())
+    }
+}
+
+fn numbers(count: u64, times: u64) -> Numbers {
+    Numbers((0..count).map(|i| i * times).collect())
+}
+
+/// A checkpoint with everything there can be.
+fn save_with(dir: &Path, number: u64, replay: &mut Numbers) -> Result<(), CheckpointError> {
+    let mut writer = CheckpointWriter::begin(dir)?;
+    writer.paged("replay", replay).unwrap();
+    writer.streamed("rollout", &mut numbers(1000, number)).unwrap();
+    let (config, counters) = (json!({"algo": "sac"}), json!({ "step": number }));
+    writer.finish(&config, &counters, &spaces(), &snapshot(number as f32), Some(&[number as u8; 9]), false)
+}
+
 fn save_numbered(dir: &Path, number: u64) {
-    let counters = json!({ "step": number });
-    let mut store = |out: &mut dyn Write| (0..1000u64).try_for_each(|i| out.write_all(&(i * number).to_le_bytes()));
-    save(dir, &json!({"algo": "sac"}), &counters, &snapshot(number as f32), Some(&mut store)).unwrap();
+    save_with(dir, number, &mut numbers(25, number)).unwrap();
+}
+
+/// A checkpoint without stores.
+fn save_small(dir: &Path, snapshot: &Snapshot, policy_only: bool) -> Result<(), CheckpointError> {
+    CheckpointWriter::begin(dir)?.finish(&Value::Null, &Value::Null, &spaces(), snapshot, None, policy_only)
 }
 
 fn step_of(dir: &Path) -> u64 {
@@ -40,25 +121,49 @@ fn what_is_saved_is_loaded() {
     assert_eq!(loaded.snapshot, snapshot(7.0));
     assert_eq!(loaded.config, json!({"algo": "sac"}));
     assert_eq!(loaded.counters, json!({"step": 7}));
-    let mut store = Vec::new();
-    open_store(&loaded).unwrap().unwrap().read_to_end(&mut store).unwrap();
-    let expected: Vec<u8> = (0..1000u64).flat_map(|i| (i * 7).to_le_bytes()).collect();
-    assert_eq!(store, expected);
+    assert_eq!(loaded.environments, Some(vec![7; 9]));
+    let (mut replay, mut rollout) = (Numbers::default(), Numbers::default());
+    let mut stores = StoreReader(&loaded);
+    stores.paged("replay", &mut replay).unwrap();
+    stores.streamed("rollout", &mut rollout).unwrap();
+    assert_eq!((replay.0, rollout.0), (numbers(25, 7).0, numbers(1000, 7).0));
+    let absent = stores.streamed("sequences", &mut Numbers::default()).unwrap_err();
+    assert!(absent.to_string().contains("sequences.zst"), "{absent}");
     assert_eq!(names(dir.parent().unwrap()), ["last"]);
+}
+
+#[test]
+fn a_policy_is_loaded_without_the_rest_and_holds_no_more_than_it_needs() {
+    let root = tempfile::tempdir().unwrap();
+    let (last, best) = (root.path().join("last"), root.path().join("best"));
+    save_numbered(&last, 7);
+    save_small(&best, &snapshot(7.0), true).unwrap();
+    assert_eq!(names(&best), [MANIFEST, MANIFEST_DIGEST, POLICY]);
+    // Damage to what acting does not need is none of its business.
+    for name in [TRAINING, ENVIRONMENTS, HEAD, PAGE, STREAM] {
+        fs::write(last.join(name), "x").unwrap();
+    }
+    for dir in [&last, &best] {
+        let saved = load_policy(dir).unwrap();
+        assert_eq!(saved.snapshot, Snapshot { policy: snapshot(7.0).policy, ..Snapshot::default() });
+        assert_eq!(saved.spaces, Some(spaces()));
+    }
+    assert!(matches!(load(&best).unwrap_err(), CheckpointError::NoStore { .. }));
 }
 
 #[test]
 fn special_floats_and_no_tensors_survive() {
     let root = tempfile::tempdir().unwrap();
-    let dir = root.path().join("best");
+    let dir = root.path().join("last");
     let values = vec![f32::NAN, f32::INFINITY, -0.0, f32::MIN_POSITIVE / 2.0];
-    let model = [("odd".to_owned(), TensorData { shape: vec![4], values: values.clone() })].into();
-    save(&dir, &Value::Null, &Value::Null, &Snapshot { model, ..Snapshot::default() }, None).unwrap();
+    let mut odd = Snapshot::default();
+    odd.policy.tensors.insert("odd".to_owned(), TensorData { shape: vec![4], values: values.clone() });
+    save_small(&dir, &odd, false).unwrap();
     let loaded = load(&dir).unwrap();
     let bits = |values: &[f32]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
-    assert_eq!(bits(&loaded.snapshot.model["odd"].values), bits(&values));
-    assert!(loaded.snapshot.optimizer.is_empty());
-    assert!(open_store(&loaded).unwrap().is_none());
+    assert_eq!(bits(&loaded.snapshot.policy.tensors["odd"].values), bits(&values));
+    assert!(loaded.snapshot.training.tensors.is_empty());
+    assert_eq!(loaded.environments, None);
 }
 
 #[test]
@@ -67,7 +172,9 @@ fn identical_content_gives_identical_bytes() {
     let (a, b) = (root.path().join("a"), root.path().join("b"));
     save_numbered(&a, 3);
     save_numbered(&b, 3);
-    assert_eq!(names(&a), [MANIFEST, MANIFEST_DIGEST, MODEL, OPTIMIZER, STORE]);
+    let pages = ["replay.1.zst", "replay.2.zst"];
+    let expected = [ENVIRONMENTS, MANIFEST, MANIFEST_DIGEST, POLICY, PAGE, pages[0], pages[1], HEAD, STREAM, TRAINING];
+    assert_eq!(names(&a), expected);
     for name in names(&a) {
         assert_eq!(fs::read(a.join(&name)).unwrap(), fs::read(b.join(&name)).unwrap(), "{name}");
     }
@@ -76,9 +183,9 @@ fn identical_content_gives_identical_bytes() {
 #[test]
 fn a_tensor_that_contradicts_its_shape_is_refused() {
     let root = tempfile::tempdir().unwrap();
-    let model = [("w".to_owned(), TensorData { shape: vec![2, 2], values: vec![0.0; 3] })].into();
-    let snapshot = Snapshot { model, ..Snapshot::default() };
-    let error = save(&root.path().join("last"), &Value::Null, &Value::Null, &snapshot, None).unwrap_err();
+    let mut wrong = Snapshot::default();
+    wrong.policy.tensors.insert("w".to_owned(), TensorData { shape: vec![2, 2], values: vec![0.0; 3] });
+    let error = save_small(&root.path().join("last"), &wrong, false).unwrap_err();
     assert!(matches!(error, CheckpointError::BadTensor { name, .. } if name == "w"));
     assert!(names(root.path()).is_empty());
 }
@@ -97,7 +204,7 @@ fn a_kill_at_any_moment_leaves_one_complete_checkpoint() {
         }
     };
     // (files of `last`, from; files of `last.old`; files of `last.tmp-1`; the step that must load)
-    let (all, some, none) = (5, 2, 0);
+    let (all, some, none) = (names(&at("one")).len(), 2, 0);
     let states = [
         ("writing, folder just made", all, "one", None, Some(none), 1),
         ("writing, half of the files", all, "one", None, Some(some), 1),
@@ -127,18 +234,30 @@ fn a_kill_at_any_moment_leaves_one_complete_checkpoint() {
     }
 }
 
+/// A store of a full disk.
+struct Full;
+
+impl Streamed for Full {
+    fn write(&mut self, to: &mut dyn Write) -> io::Result<()> {
+        to.write_all(&[1; 200_000])?;
+        Err(io::Error::from(io::ErrorKind::StorageFull))
+    }
+
+    fn read(&mut self, _from: &mut dyn Read) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 #[test]
 fn a_full_disk_keeps_the_previous_checkpoint() {
     let root = tempfile::tempdir().unwrap();
     let dir = root.path().join("last");
     save_numbered(&dir, 1);
-    let mut store = |out: &mut dyn Write| {
-        out.write_all(&[1; 200_000])?;
-        Err(io::Error::from(io::ErrorKind::StorageFull))
-    };
-    let error = save(&dir, &Value::Null, &Value::Null, &snapshot(2.0), Some(&mut store)).unwrap_err();
-    assert!(matches!(&error, CheckpointError::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull));
-    assert!(error.to_string().contains("the previous checkpoint, if there was one, is untouched"));
+    let mut writer = CheckpointWriter::begin(&dir).unwrap();
+    writer.paged("replay", &mut numbers(25, 2)).unwrap();
+    let error = writer.streamed("rollout", &mut Full).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+    drop(writer);
     assert_eq!(step_of(&dir), 1);
     assert_eq!(names(root.path()), ["last"]);
 }
@@ -147,70 +266,9 @@ fn a_full_disk_keeps_the_previous_checkpoint() {
 fn saving_does_not_replace_what_is_not_a_checkpoint() {
     let root = tempfile::tempdir().unwrap();
     fs::write(root.path().join("thesis.tex"), "x").unwrap();
-    let error = save(root.path(), &Value::Null, &Value::Null, &snapshot(1.0), None).unwrap_err();
+    let error = save_small(root.path(), &snapshot(1.0), false).unwrap_err();
     assert!(error.to_string().contains("thesis.tex"), "{error}");
     assert_eq!(names(root.path()), ["thesis.tex"]);
-}
-
-#[test]
-fn every_damaged_file_is_refused_by_name() {
-    for name in [MODEL, OPTIMIZER, STORE, MANIFEST] {
-        for damage in ["flip", "cut", "extend", "remove"] {
-            let root = tempfile::tempdir().unwrap();
-            let dir = root.path().join("last");
-            save_numbered(&dir, 1);
-            save_numbered(&root.path().join("step_5"), 5);
-            let path = dir.join(name);
-            let mut bytes = fs::read(&path).unwrap();
-            let middle = bytes.len() / 2;
-            match damage {
-                "flip" => bytes[middle] ^= 1,
-                "cut" => bytes.truncate(middle),
-                _ => bytes.push(b' '),
-            }
-            fs::write(&path, bytes).unwrap();
-            if damage == "remove" {
-                fs::remove_file(&path).unwrap();
-            }
-            let error = load(&dir).unwrap_err();
-            let text = error.to_string();
-            assert!(text.contains(name), "{text}");
-            match (name, damage) {
-                (MANIFEST, "remove") => assert!(matches!(error, CheckpointError::NotACheckpoint { .. })),
-                (_, "remove") => assert!(matches!(error, CheckpointError::Missing { .. })),
-                _ => assert!(matches!(error, CheckpointError::Damaged { .. }), "{damage} {text}"),
-            }
-            if (name, damage) == (MODEL, "cut") {
-                assert!(text.contains("truncated: expected") && text.contains("step_5"), "{text}");
-            }
-            if (name, damage) == (STORE, "flip") {
-                assert!(text.contains("sha256 differs"), "{text}");
-            }
-        }
-    }
-}
-
-#[test]
-fn an_edited_manifest_is_noticed() {
-    let root = tempfile::tempdir().unwrap();
-    let dir = root.path().join("last");
-    save_numbered(&dir, 1);
-    let text = fs::read_to_string(dir.join(MANIFEST)).unwrap();
-    fs::write(dir.join(MANIFEST), text.replace("\"step\": 1", "\"step\": 9")).unwrap();
-    let error = load(&dir).unwrap_err().to_string();
-    assert!(error.contains("manifest.json: sha256 differs"), "{error}");
-}
-
-#[test]
-fn newer_and_foreign_manifests_are_told_apart() {
-    let root = tempfile::tempdir().unwrap();
-    let manifest = root.path().join(MANIFEST);
-    fs::write(&manifest, json!({"kind": KIND, "schema_version": 2}).to_string()).unwrap();
-    let error = load(root.path()).unwrap_err();
-    assert!(matches!(error, CheckpointError::NewerSchema { found: 2, supported: 1, .. }));
-    assert!(error.to_string().contains("install a newer AxiomRL"));
-    fs::write(&manifest, json!({"name": "my web app"}).to_string()).unwrap();
-    assert!(matches!(load(root.path()).unwrap_err(), CheckpointError::NotACheckpoint { .. }));
 }
 
 #[test]
@@ -241,65 +299,6 @@ fn find_takes_run_folders_and_explains_everything_else() {
     assert!(message(&foreign).contains("it holds weights.pth"));
     assert!(message(&foreign.join("weights.pth")).contains("it is a file"));
     assert!(matches!(find(&root.path().join("a/b")).unwrap_err(), CheckpointError::NotFound { .. }));
-}
-
-/// Both refused unread: a pipe would never end, a device never stop, and a huge file fill the memory.
-#[cfg(unix)]
-#[test]
-fn what_is_not_a_plain_file_of_the_right_size_is_not_read() {
-    for name in [MODEL, OPTIMIZER, STORE, MANIFEST_DIGEST] {
-        let root = tempfile::tempdir().unwrap();
-        let dir = root.path().join("last");
-        save_numbered(&dir, 1);
-        let path = dir.join(name);
-        let refused = |words: &str| {
-            let error = load(&dir).unwrap_err();
-            let text = error.to_string();
-            assert!(matches!(error, CheckpointError::Damaged { .. }), "{name}: {text}");
-            assert!(text.contains(name) && text.contains(words), "{text}");
-        };
-        let elsewhere = root.path().join("elsewhere");
-        fs::rename(&path, &elsewhere).unwrap();
-        std::os::unix::fs::symlink(&elsewhere, &path).unwrap();
-        refused("a link");
-        fs::remove_file(&path).unwrap();
-        std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
-        refused("a link");
-        fs::remove_file(&path).unwrap();
-        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
-        refused("a pipe");
-        fs::remove_file(&path).unwrap();
-        fs::create_dir(&path).unwrap();
-        refused("a folder");
-        fs::remove_dir(&path).unwrap();
-        File::create(&path).unwrap().set_len(50_000_000_000).unwrap();
-        refused(if name == MANIFEST_DIGEST { "larger than" } else { "too long" });
-    }
-}
-
-#[cfg(unix)]
-#[test]
-fn a_manifest_has_a_largest_size() {
-    let root = tempfile::tempdir().unwrap();
-    let dir = root.path().join("last");
-    save_numbered(&dir, 1);
-    File::options().write(true).open(dir.join(MANIFEST)).unwrap().set_len(plain::LARGEST_MANIFEST + 1).unwrap();
-    let text = load(&dir).unwrap_err().to_string();
-    assert!(text.contains("manifest.json: it is larger than"), "{text}");
-}
-
-#[cfg(unix)]
-#[test]
-fn a_file_that_may_not_be_read_is_not_said_to_be_written() {
-    use std::os::unix::fs::PermissionsExt;
-    let root = tempfile::tempdir().unwrap();
-    let dir = root.path().join("last");
-    save_numbered(&dir, 1);
-    fs::set_permissions(dir.join(MODEL), fs::Permissions::from_mode(0o000)).unwrap();
-    // An administrator may read everything.
-    if let Err(error) = load(&dir) {
-        assert!(error.to_string().starts_with("cannot read"), "{error}");
-    }
 }
 
 #[test]

@@ -70,6 +70,7 @@ mod tests {
         let found = differences(&saved, &read(&catalogue, &edited).unwrap());
         assert_eq!(found, ["eval_episodes: 20 -> 5", "algo_kwargs.gamma: 0.98 -> 0.9"]);
         let mistaken = read(&catalogue, &text.replace("gamma: 0.98", "gama: 0.98")).unwrap_err();
-        assert!(mistake(&mistaken).contains("unknown key `gama`"), "{}", mistake(&mistaken));
+        let words = mistaken.in_one_line();
+        assert!(words.contains("unknown key `gama`"), "{words}");
     }
 }

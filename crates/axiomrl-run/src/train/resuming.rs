@@ -44,9 +44,7 @@ impl Trainer {
         let experiment = resumed_experiment(catalogue, &saved, &run_dir, total_timesteps)?;
         let restored = Restored::new(&experiment, &record, &saved)?;
         let (phases, done) = (restored.agent.phases(experiment.config.total_timesteps), record.env_steps);
-        if done > phases.steps {
-            return Err(TrainError::TooShort { done, total: experiment.config.total_timesteps });
-        }
+        check_length(done, phases.steps, experiment.config.total_timesteps)?;
         let seconds = checks::seconds(&saved.counters).map_err(SessionError::from)?;
 
         sweep(&run_dir);
@@ -103,6 +101,7 @@ impl Trainer {
         let mut experiment = catalogue.read(&text, "config.yaml", &[]).map_err(SessionError::from)?;
         let config = &mut experiment.config;
         config.total_timesteps = total_timesteps.unwrap_or(config.total_timesteps);
+        check_length(0, config.total_timesteps, config.total_timesteps)?;
         let mut env = experiment.training_env()?;
         let agent = experiment.agent(env.as_ref(), Purpose::Train)?;
         env.reset(None).map_err(TrainError::environment)?;
@@ -126,6 +125,11 @@ impl Trainer {
         let stopped = self.record.last_evaluation.is_none();
         self.finish(if stopped { StopReason::Interrupted } else { StopReason::Finished }).map(Some)
     }
+}
+
+/// A run has something to do, and the steps that are done stay done.
+fn check_length(done: u64, steps: u64, total: u64) -> Result<(), TrainError> {
+    if steps < done || total == 0 { Err(TrainError::TooShort { done, total }) } else { Ok(()) }
 }
 
 /// The run folder that a checkpoint belongs to, and the checkpoint.

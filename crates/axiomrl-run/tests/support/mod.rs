@@ -2,12 +2,19 @@
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 use axiomrl_algos::registry::ActionKind;
-use axiomrl_algos::{AlgoEntry, RunConfig};
-use axiomrl_run::checkpoint;
-use axiomrl_run::session::TrainedPolicy;
+use axiomrl_algos::{ActInput, AlgoEntry, Memory, Mode};
+use axiomrl_envs::ObsRef;
+use axiomrl_run::catalogue::Catalogue;
+use axiomrl_run::experiment::Experiment;
+use axiomrl_run::policy::TrainedPolicy;
 use axiomrl_run::train::{Outcome, TrainError, TrainOptions, Trainer};
 use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
 use std::path::Path;
+use std::sync::LazyLock;
+
+pub static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(Catalogue::builtin);
 
 /// Settings that make any algorithm learn a tiny task quickly: each applies where the algorithm has the key.
 const QUICK: &[(&str, &str)] = &[
@@ -31,8 +38,8 @@ const QUICK: &[(&str, &str)] = &[
     ("v_max", "10"),
 ];
 
-/// A run file for `entry` on `env`, with quick settings and then `extra` (`key=value`).
-pub fn config(entry: &AlgoEntry, env: &str, steps: u64, seed: u64, extra: &[&str]) -> RunConfig {
+/// A run of `entry` on `env`, with quick settings and then `extra` (`key=value`).
+pub fn config(entry: &AlgoEntry, env: &str, steps: u64, seed: u64, extra: &[&str]) -> Experiment {
     let text = format!(
         "algo: {}\nenv_id: {env}\ntotal_timesteps: {steps}\nseed: {seed}\neval_interval: 0\ncheckpoint_interval: 0\n",
         entry.name
@@ -63,7 +70,9 @@ pub fn config(entry: &AlgoEntry, env: &str, steps: u64, seed: u64, extra: &[&str
         assignments.push("algo_kwargs.cql_alpha=0.01".into());
     }
     assignments.extend(extra.iter().map(|&e| e.to_owned()));
-    entry.read(&text, "test", &assignments).unwrap()
+    // Not every quick setting has an effect in every variant, which the catalogue would refuse in a run file.
+    let config = entry.read(&text, "test", &assignments).unwrap();
+    CATALOGUE.experiment(&serde_json::to_value(config).unwrap()).unwrap()
 }
 
 /// Whether the policy has a memory: what it then makes of an observation depends on what came before.
@@ -71,37 +80,116 @@ pub fn remembers(settings: &Value) -> bool {
     settings.get("recurrent_hidden_size").is_some()
 }
 
-pub fn run_in(folder: &Path, config: RunConfig) -> Result<Outcome, TrainError> {
-    let options = TrainOptions { run_dir: Some(folder.to_path_buf()), quiet: true, ..TrainOptions::default() };
-    Trainer::start(config, options)?.run()
+pub fn options(folder: &Path) -> TrainOptions {
+    TrainOptions { run_dir: Some(folder.to_path_buf()), quiet: true, ..TrainOptions::default() }
 }
 
-/// Trains and loads the result back from its folder.
-pub fn trained(config: RunConfig) -> (TrainedPolicy, Outcome) {
+pub fn run_in(folder: &Path, experiment: Experiment) -> Result<Outcome, TrainError> {
+    Trainer::new(experiment, options(folder), Vec::new())?.run()
+}
+
+/// Takes up the run in `folder`.
+pub fn resume(folder: &Path) -> Result<Trainer, TrainError> {
+    Trainer::resume(&CATALOGUE, folder, None, options(folder), Vec::new())
+}
+
+/// What training made: the agent as it is, and its policy as it comes back from the run's folder.
+pub struct Trained {
+    trainer: Trainer,
+    policy: TrainedPolicy,
+}
+
+pub fn trained(experiment: Experiment) -> (Trained, Outcome) {
     let folder = tempfile::tempdir().unwrap();
-    let outcome = run_in(&folder.path().join("run"), config).unwrap();
-    (load(&folder.path().join("run")), outcome)
+    let run = folder.path().join("run");
+    let mut trainer = Trainer::new(experiment, options(&run), Vec::new()).unwrap();
+    let outcome = trainer.run_to_end().unwrap();
+    (Trained { trainer, policy: load(&run) }, outcome)
 }
 
 pub fn load(run: &Path) -> TrainedPolicy {
-    let saved = checkpoint::load(&checkpoint::find(run).unwrap()).unwrap();
-    let config: RunConfig = serde_json::from_value(saved.config.clone()).unwrap();
-    TrainedPolicy::from_snapshot(config, &saved.snapshot).unwrap()
+    TrainedPolicy::load(&CATALOGUE, run).unwrap()
 }
 
-/// Deterministic actions for rows of observations.
-pub fn actions(policy: &mut TrainedPolicy, obs: &[f32], rows: usize, width: usize) -> Vec<f32> {
+/// What the policy thinks best for rows of observations, each the first of an episode.
+pub fn best_actions(trained: &mut TrainedPolicy, obs: &[f32], rows: usize, width: usize) -> Vec<f32> {
     let mut out = vec![0.0; rows * width];
     let mut rng = axiomrl_core::stream(0, "test");
-    let obs = axiomrl_envs::ObsRef::F32(obs);
-    policy.agent.predict(obs, &[], rows, true, &mut Default::default(), &mut rng, &mut out);
+    let input = ActInput::of(ObsRef::of_floats(rows, obs));
+    let mut memory = Memory::new(rows, trained.policy.memory_width());
+    trained.policy.act(input, &mut memory, Mode::Best, &mut rng, &mut out).unwrap();
     out
 }
 
-pub fn values(policy: &mut TrainedPolicy, obs: &[f32]) -> Vec<f32> {
+pub fn actions(trained: &mut Trained, obs: &[f32], rows: usize, width: usize) -> Vec<f32> {
+    best_actions(&mut trained.policy, obs, rows, width)
+}
+
+/// What the agent thinks observations of one number are worth.
+pub fn values(trained: &mut Trained, obs: &[f32]) -> Vec<f32> {
     let mut out = vec![0.0; obs.len()];
-    policy.agent.values(axiomrl_envs::ObsRef::F32(obs), &[], obs.len(), &mut out);
+    let input = ActInput::of(ObsRef::of_floats(obs.len(), obs));
+    assert!(trained.trainer.agent().values(input, &mut out), "it has no values");
     out
+}
+
+/// All that a run left behind, file by file, without what tells the time.
+fn kept(run: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut kept = BTreeMap::new();
+    for checkpoint in entries(&run.join("checkpoints")) {
+        for name in entries(&run.join("checkpoints").join(&checkpoint)) {
+            let bytes = fs::read(run.join("checkpoints").join(&checkpoint).join(&name)).unwrap();
+            let bytes = match name.as_str() {
+                "manifest.sha256" => continue,
+                "manifest.json" => timeless_manifest(&bytes),
+                _ => bytes,
+            };
+            kept.insert(format!("{checkpoint}/{name}"), bytes);
+        }
+    }
+    kept.insert("metrics.jsonl".to_owned(), timeless_rows(&run.join("metrics.jsonl")));
+    if let Ok(evaluations) = fs::read(run.join("evaluations.npz")) {
+        kept.insert("evaluations.npz".to_owned(), evaluations);
+    }
+    kept
+}
+
+fn entries(folder: &Path) -> Vec<String> {
+    fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+/// A manifest without the seconds, and without the settings: runs that are compared may differ in when they stop.
+fn timeless_manifest(bytes: &[u8]) -> Vec<u8> {
+    let mut manifest: Value = serde_json::from_slice(bytes).unwrap();
+    manifest["counters"]["seconds"].take();
+    manifest["config"].take();
+    serde_json::to_vec_pretty(&manifest).unwrap()
+}
+
+fn timeless_rows(path: &Path) -> Vec<u8> {
+    let mut rows = String::new();
+    for line in fs::read_to_string(path).unwrap().lines() {
+        let mut row: Value = serde_json::from_str(line).unwrap();
+        row["wall_time"].take();
+        row["metrics"].as_object_mut().unwrap().retain(|key, _| !["time/time_elapsed", "time/fps"].contains(&&**key));
+        rows += &format!("{row}\n");
+    }
+    rows.into_bytes()
+}
+
+/// Asserts that two runs left the same behind, without printing megabytes when they did not.
+pub fn assert_same(what: &str, run: &Path, reference: &Path) {
+    let (found, expected) = (kept(run), kept(reference));
+    let names = |kept: &BTreeMap<String, Vec<u8>>| kept.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&found), names(&expected), "{what}");
+    for (name, bytes) in found {
+        if bytes != expected[&name] {
+            let is_text = !name.ends_with(".zst") && !name.ends_with(".npz") && !name.ends_with("safetensors");
+            let shown = |bytes: &[u8]| if is_text { String::from_utf8_lossy(bytes).into_owned() } else { String::new() };
+            assert_eq!(shown(&bytes), shown(&expected[&name]), "{what}: {name} differs");
+            panic!("{what}: {name} differs");
+        }
+    }
 }
 
 /// The forms of an environment an algorithm can take part in: its suffix, and whether it is continuous.
@@ -114,8 +202,4 @@ pub fn forms(entry: &AlgoEntry) -> Vec<(&'static str, bool)> {
         forms.push(("Continuous", true));
     }
     forms
-}
-
-pub fn setting(config: &RunConfig, key: &str) -> Value {
-    config.algo_kwargs.0.get(key).cloned().unwrap_or_default()
 }

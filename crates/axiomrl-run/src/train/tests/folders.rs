@@ -7,7 +7,7 @@ fn a_run_that_never_saved_begins_again() {
     let root = tempfile::tempdir().unwrap();
     let (whole, killed) = (root.path().join("whole"), root.path().join("killed"));
     train(&whole, config("dqn", &[]));
-    drop(Trainer::start(config("dqn", &[]), options(&killed)).unwrap());
+    drop(start(&killed, config("dqn", &[])));
     assert!(!killed.join("checkpoints").exists());
     assert_eq!(resume(&killed, None).unwrap().steps, 1000);
     assert!(learned(&killed) == learned(&whole));
@@ -83,7 +83,7 @@ fn what_kills_left_is_gone_after_a_resume() {
 
 /// A folder that saving refuses to replace stands for a disk that is full at that moment.
 fn fails_at(run: &Path, checkpoint: &str) {
-    let trainer = Trainer::start(config("ppo", &["checkpoint_interval=104"]), options(run)).unwrap();
+    let trainer = start(run, config("ppo", &["checkpoint_interval=104"]));
     let foreign = run.join("checkpoints").join(checkpoint);
     fs::create_dir_all(&foreign).unwrap();
     fs::write(foreign.join("thesis.tex"), "x").unwrap();
@@ -114,12 +114,8 @@ fn a_failed_run_speaks_of_a_checkpoint_only_if_it_has_one() {
     for (interval, kept) in [(0, Kept::Nothing), (8, Kept::Checkpoint)] {
         let root = tempfile::tempdir().unwrap();
         let intervals = format!("checkpoint_interval={interval}");
-        let mut settings = config("dqn", &[&intervals]);
-        settings.env_id = "Faulty-v0".to_owned();
-        settings.num_envs = 1;
-        let Err(error) = Trainer::start(settings, options(&root.path().join("run"))).unwrap().run() else {
-            panic!("it went well");
-        };
+        let faulty = config("dqn", &[&intervals, "env_id=Faulty-v0", "num_envs=1"]);
+        let Err(error) = start(&root.path().join("run"), faulty).run() else { panic!("it went well") };
         assert!(error.to_string().ends_with(&kept.to_string()), "{error}");
     }
 }

@@ -83,7 +83,7 @@ fn a_longer_run_that_was_killed_at_once_keeps_its_new_length() {
     let root = tempfile::tempdir().unwrap();
     let run = root.path().join("run");
     train(&run, config("ppo", &["total_timesteps=300"]));
-    drop(Trainer::resume(&run, Some(500), options(&run)).unwrap());
+    drop(take_up(&run, Some(500)).unwrap());
     assert_eq!(resume(&run, None).unwrap().steps, 500);
 }
 
@@ -92,6 +92,6 @@ fn the_best_evaluation_is_remembered() {
     let root = tempfile::tempdir().unwrap();
     let run = root.path().join("run");
     let best = train(&run, config("ppo", &["total_timesteps=300"])).best.unwrap().mean_reward;
-    let trainer = Trainer::resume(&run, Some(600), options(&run)).unwrap();
+    let trainer = take_up(&run, Some(600)).unwrap();
     assert_eq!(trainer.display.best(), Some(best));
 }

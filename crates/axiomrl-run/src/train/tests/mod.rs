@@ -6,18 +6,19 @@ mod sealed;
 mod stopping;
 
 use super::*;
-use axiomrl_algos::find;
+use crate::catalogue::Catalogue;
+use crate::metadata::Metadata;
 use std::fs;
 
 /// Small and quick, with several environments so that rounds are split.
-fn config(algo: &str, extra: &[&str]) -> RunConfig {
-    let env = if find(algo).unwrap().name == "sac" { "Pendulum-v1" } else { "CartPole-v1" };
+fn config(algo: &str, extra: &[&str]) -> Experiment {
+    let env = if algo == "sac" { "Pendulum-v1" } else { "CartPole-v1" };
     let text = format!(
         "{{algo: {algo}, env_id: {env}, seed: 3, total_timesteps: 1000, num_envs: 8, eval_interval: 0, \
          eval_episodes: 1, checkpoint_interval: 0}}"
     );
-    let entry = find(algo).unwrap();
-    let known = entry.read(&text, "test", &[]).unwrap().algo_kwargs.0;
+    let catalogue = Catalogue::builtin();
+    let known = catalogue.read(&text, "test", &[]).unwrap().config.algo_kwargs.0;
     let quick = [
         ("hidden_sizes", "[8]"),
         ("recurrent_hidden_size", "4"),
@@ -35,29 +36,39 @@ fn config(algo: &str, extra: &[&str]) -> RunConfig {
     let settings = quick.iter().filter(|(key, _)| known.get(key).is_some());
     let settings = settings.map(|(key, value)| format!("algo_kwargs.{key}={value}"));
     let assignments: Vec<String> = settings.chain(extra.iter().map(|&text| text.to_owned())).collect();
-    entry.read(&text, "test", &assignments).unwrap()
+    catalogue.read(&text, "test", &assignments).unwrap()
 }
 
 fn options(run: &Path) -> TrainOptions {
     TrainOptions { run_dir: Some(run.to_path_buf()), quiet: true, ..TrainOptions::default() }
 }
 
-fn train(run: &Path, config: RunConfig) -> Outcome {
-    Trainer::start(config, options(run)).unwrap().run().unwrap()
+fn start(run: &Path, experiment: Experiment) -> Trainer {
+    Trainer::new(experiment, options(run), Vec::new()).unwrap()
+}
+
+fn train(run: &Path, experiment: Experiment) -> Outcome {
+    start(run, experiment).run().unwrap()
+}
+
+fn take_up(run: &Path, total: Option<u64>) -> Result<Trainer, TrainError> {
+    Trainer::resume(&Catalogue::builtin(), run, total, options(run), Vec::new())
 }
 
 fn resume(run: &Path, total: Option<u64>) -> Result<Outcome, TrainError> {
-    let mut trainer = Trainer::resume(run, total, options(run))?;
+    let mut trainer = take_up(run, total)?;
     match trainer.already_finished()? {
         Some(outcome) => Ok(outcome),
         None => trainer.run(),
     }
 }
 
-/// What has been learned, byte for byte.
-fn learned(run: &Path) -> [Vec<u8>; 3] {
-    ["model.safetensors", "optimizer.safetensors", "store.bin.zst"]
-        .map(|name| fs::read(run.join("checkpoints/last").join(name)).unwrap())
+/// What has been learned, byte for byte: tensors, stores and environments.
+fn learned(run: &Path) -> Vec<(String, Vec<u8>)> {
+    let last = run.join("checkpoints/last");
+    // The manifest tells the time.
+    let files = names(&last).into_iter().filter(|name| !name.starts_with("manifest."));
+    files.map(|name| (name.clone(), fs::read(last.join(name)).unwrap())).collect()
 }
 
 /// Names of a folder, sorted.

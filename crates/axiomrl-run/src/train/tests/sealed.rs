@@ -1,8 +1,9 @@
 //! Checkpoints that somebody wrote nonsense into and sealed again: they are refused, whatever it is.
 
 use super::*;
-use crate::checkpoint::{self, sealed::tamper};
-use crate::session::{TrainedPolicy, validated_config};
+use crate::checkpoint::sealed::tamper;
+use crate::experiment::SessionError;
+use crate::policy::TrainedPolicy;
 use serde_json::{Value, json};
 
 /// Refused as a checkpoint, and not as anything else: exit code 3.
@@ -24,7 +25,7 @@ fn resumed_with(run: &Path, place: &str, value: Value) -> Result<Trainer, TrainE
         let target = manifest.pointer_mut(place).unwrap_or_else(|| panic!("no {place}"));
         *target = value;
     });
-    let result = Trainer::resume(run, Some(400), options(run));
+    let result = take_up(run, Some(400));
     fs::write(manifest, &before[0]).unwrap();
     fs::write(digest, &before[1]).unwrap();
     result
@@ -80,14 +81,15 @@ fn a_record_that_contradicts_itself_is_refused() {
         vec![
             ("/state/record/round", json!(1_000_000_000)),
             ("/state/record/round", json!(0)),
-            ("/state/record/steps", json!(u64::MAX)),
-            ("/state/record/steps", json!(296)),
+            ("/state/record/env_steps", json!(u64::MAX)),
+            ("/state/record/env_steps", json!(296)),
             ("/state/record/episodes", json!(u64::MAX)),
             ("/state/record", Value::Null),
             ("/state/actions", json!([0.0])),
             ("/state/actions", json!([0.0, 1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 2.0])),
             ("/state/actions", json!([0.0, 1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 1e300])),
-            ("/state/updates", json!(u64::MAX)),
+            ("/state/record/updates", json!(u64::MAX)),
+            ("/state/record/served", json!(u64::MAX)),
             ("/counters/seconds", json!(-1.0)),
             ("/state/rng.act", json!({"seed": [1]})),
         ],
@@ -102,10 +104,10 @@ fn a_store_of_another_moment_is_refused() {
         let run = root.path().join("run");
         train(&run, config(algo, &["total_timesteps=300"]));
         tamper(&run.join("checkpoints/last"), |manifest| {
-            manifest["state"]["record"]["steps"] = json!(296);
+            manifest["state"]["record"]["env_steps"] = json!(296);
             manifest["state"]["record"]["round"] = json!(0);
         });
-        let Err(error) = Trainer::resume(&run, Some(400), options(&run)) else { panic!("{algo}: taken") };
+        let Err(error) = take_up(&run, Some(400)) else { panic!("{algo}: taken") };
         assert!(is_about_the_checkpoint(&error), "{algo}: {error}");
     }
     refuses("dqn", &[], vec![("/state/begun", json!(false)), ("/state/trained_until", json!(0))]);
@@ -114,9 +116,10 @@ fn a_store_of_another_moment_is_refused() {
 #[test]
 fn a_normaliser_that_cannot_be_is_refused() {
     let normalised = ["normalize_observation=true", "normalize_reward=true"];
-    let inside = |key: &str| format!("/state/env/normalizer/{key}");
-    let (mean, spread, count, clip) =
-        (inside("obs/mean"), inside("obs/spread"), inside("obs/count"), inside("clip_obs"));
+    let of = |what: &str, key: &str| format!("{what}/{key}");
+    let (observed, rewarded) = ("/policy/observation_statistics", "/state/reward_statistics");
+    let [mean, spread, count] = ["mean", "spread", "count"].map(|key| of(observed, key));
+    let [scale, rewards] = ["spread", "count"].map(|key| of(rewarded, key));
     refuses(
         "ppo",
         &normalised,
@@ -125,7 +128,12 @@ fn a_normaliser_that_cannot_be_is_refused() {
             (&spread, json!([0.0])),
             (&spread, json!([-1.0, 0.0, 0.0, 0.0])),
             (&count, json!(-1)),
-            (&clip, json!(-1.0)),
+            (observed, Value::Null),
+            (&scale, json!([-1.0])),
+            (&scale, json!([0.0, 0.0])),
+            (&rewards, json!(-1)),
+            (rewarded, Value::Null),
+            ("/state/reward_statistics.returns", json!([0.0])),
         ],
     );
 }
@@ -136,18 +144,17 @@ fn a_policy_is_not_made_of_nonsense_either() {
     let run = root.path().join("run");
     train(&run, config("ppo", &["total_timesteps=300", "normalize_observation=true"]));
     let last = run.join("checkpoints/last");
-    let load = || -> Result<TrainedPolicy, TrainError> {
-        let saved = checkpoint::load(&last)?;
-        Ok(TrainedPolicy::from_snapshot(validated_config(&saved.config)?, &saved.snapshot)?)
-    };
+    let load = || TrainedPolicy::load(&Catalogue::builtin(), &run);
     load().unwrap();
     let untouched = fs::read(last.join("manifest.json")).unwrap();
     let cases = [
-        ("/state/normalizer/obs/mean", json!([0.0])),
-        ("/state/normalizer/obs/spread", json!([0.0])),
-        ("/state/normalizer/obs", Value::Null),
-        ("/state/normalizer", Value::Null),
-        ("/state/normalizer/clip_obs", json!(-1.0)),
+        ("/policy/observation_statistics/mean", json!([0.0])),
+        ("/policy/observation_statistics/spread", json!([0.0])),
+        ("/policy/observation_statistics/spread", json!([-1.0, 0.0, 0.0, 0.0])),
+        ("/policy/observation_statistics/count", json!(-1)),
+        ("/policy/observation_statistics", Value::Null),
+        ("/spaces/observation", json!({"Discrete": {"n": 4}})),
+        ("/spaces/action", Value::Null),
         ("/config/normalize_observation", json!(false)),
         ("/config/num_envs", json!(1_000_000)),
         ("/config/algo_kwargs/hidden_sizes", json!([0])),

@@ -15,7 +15,7 @@ fn an_evaluation_that_is_broken_off_is_done_after_resuming() {
 
     let options = options(&stopped);
     let stop = Arc::clone(&options.stop);
-    let trainer = Trainer::start(config("sac", &long), options).unwrap();
+    let trainer = Trainer::new(config("sac", &long), options, Vec::new()).unwrap();
     let run = stopped.clone();
     let stopper = std::thread::spawn(move || {
         // Ten steps before the evaluation.
@@ -52,7 +52,8 @@ fn a_finished_run_that_is_measured_again_can_be_stopped_too() {
     train(&run, config("ppo", &["total_timesteps=300"]));
     let options = options(&run);
     options.stop.store(true, Ordering::Relaxed);
-    let outcome = Trainer::resume(&run, None, options).unwrap().already_finished().unwrap().unwrap();
+    let resumed = Trainer::resume(&Catalogue::builtin(), &run, None, options, Vec::new());
+    let outcome = resumed.unwrap().already_finished().unwrap().unwrap();
     assert_eq!(outcome.reason, StopReason::Interrupted);
     assert_eq!(metadata(&run).progress.status, RunStatus::Finished);
 }
