@@ -1,0 +1,57 @@
+//! Which names stand for which: the one place that says so.
+//!
+//! Most names are settings of a learner they share with others. A test that trains for seconds asks one name for each path
+//! through the code; what differs by a setting alone is covered by that setting's own unit tests and by the third probe, which
+//! every name must pass.
+
+use axiomrl_algos::{AlgoEntry, registry};
+
+/// Names that take a path of their own, each with those that are settings over it.
+pub const LEARNERS: &[(&str, &[&str])] = &[
+    (
+        "dqn",
+        &[
+            "double_dqn",
+            "mellowmax_dqn",
+            "soft_dqn",
+            "expected_sarsa",
+            "expected_double_dqn",
+            "advantage_learning_dqn",
+            "persistent_advantage_learning_dqn",
+            "hysteretic_dqn",
+            "cql_dqn",
+            "cql_double_dqn",
+        ],
+    ),
+    // Noise in the weights, categorical values, dueling heads, priorities and several steps, all at once.
+    ("rainbow_dqn", &["dueling_dqn", "noisy_dqn", "prioritized_dqn", "n_step_dqn", "c51_dqn"]),
+    ("qr_dqn", &[]),
+    ("iqn", &[]),
+    ("fqf", &[]),
+    ("munchausen_double_dqn", &["munchausen_dqn", "soft_double_dqn"]),
+    ("boltzmann_dqn", &["boltzmann_double_dqn"]),
+    ("clipped_double_dqn", &[]),
+    ("ppo", &[]),
+    ("td3", &["ddpg"]),
+    ("sac", &[]),
+    ("d4pg", &[]),
+    ("tqc", &[]),
+    // Critics with dropout and LayerNorm, bursts of updates, an actor updated once in each.
+    ("droq", &["redq"]),
+    ("crossq", &[]),
+    ("naf", &[]),
+    ("mpo", &[]),
+    ("discrete_sac", &[]),
+    ("drqv2", &[]),
+    // The Gaussian actor of pixels, and the contrastive task on top.
+    ("curl", &["drq"]),
+    ("drqn", &[]),
+    ("r2d2", &[]),
+    ("recurrent_ppo", &[]),
+    ("her", &[]),
+];
+
+/// One registered algorithm for each path through the code.
+pub fn learners() -> impl Iterator<Item = &'static AlgoEntry> {
+    registry().iter().filter(|entry| LEARNERS.iter().any(|(name, _)| *name == entry.name))
+}

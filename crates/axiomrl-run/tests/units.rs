@@ -1,0 +1,164 @@
+//! A run can stop after any of its pieces: between two minibatches, inside a burst of updates, inside a round of
+//! environments. However often it does, it ends with the bytes of one that never stopped.
+
+mod support;
+
+use axiomrl_algos::find;
+use axiomrl_core::{random, stream};
+use axiomrl_run::experiment::Experiment;
+use axiomrl_run::train::{Outcome, StopReason, Trainer, Unit};
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use support::{CATALOGUE, assert_same, config, options, run_in};
+
+/// Three environments, and everything is due inside a round.
+const INSIDE_ROUNDS: &[&str] = &[
+    "num_envs=3",
+    "eval_interval=50",
+    "eval_episodes=1",
+    "log_interval=35",
+    "checkpoint_interval=70",
+    "keep_checkpoints=9",
+];
+const NORMALISED: &[&str] = &["normalize_observation=true", "normalize_reward=true"];
+const ROLLOUTS: &[&str] =
+    &["algo_kwargs.num_steps=16", "algo_kwargs.minibatch_size=16", "algo_kwargs.update_epochs=2"];
+const BURSTS: &[&str] = &[
+    "algo_kwargs.learning_starts=40",
+    "algo_kwargs.train_frequency=4",
+    "algo_kwargs.gradient_steps=3",
+    "algo_kwargs.batch_size=8",
+    "algo_kwargs.buffer_capacity=120",
+];
+
+/// Where a run was stopped.
+#[derive(Debug, Default)]
+struct Stops {
+    all: usize,
+    /// Between two updates that nothing else lies between.
+    between_updates: usize,
+    /// After the steps that call for an update, before it.
+    before_updates: usize,
+}
+
+/// Runs to the end, stopping after one piece in `chance`, each time to be taken up as by another process.
+fn stopping(run: &Path, experiment: Experiment, chance: usize) -> (Stops, Outcome) {
+    let mut rng = stream(7, "stops");
+    let (mut stops, mut stopped_after) = (Stops::default(), None);
+    let mut settings = options(run);
+    let mut trainer = Trainer::new(experiment, settings.clone(), Vec::new()).unwrap();
+    loop {
+        let unit = trainer.unit().unwrap();
+        match (stopped_after.take(), &unit) {
+            (_, Unit::Ended(outcome)) => return (stops, outcome.clone()),
+            (Some(Unit::Update), Unit::Update) => stops.between_updates += 1,
+            (Some(Unit::Round), Unit::Update) => stops.before_updates += 1,
+            _ => {}
+        }
+        if random::below(&mut rng, chance) == 0 {
+            settings.stop.store(true, Ordering::Relaxed);
+            let ended = trainer.unit().unwrap();
+            assert!(matches!(&ended, Unit::Ended(outcome) if outcome.reason == StopReason::Interrupted), "{ended:?}");
+            drop(trainer);
+            settings = options(run);
+            trainer = Trainer::resume(&CATALOGUE, run, None, settings.clone(), Vec::new()).unwrap();
+            stops.all += 1;
+            stopped_after = Some(unit);
+        }
+    }
+}
+
+/// Asserts that a run which stops again and again leaves the same behind as one that never did.
+fn stops_change_nothing(algo: &str, env: &str, settings: &[&[&str]]) {
+    stops_of(algo, env, 211, 12, settings);
+}
+
+fn stops_of(algo: &str, env: &str, steps: u64, chance: usize, settings: &[&[&str]]) {
+    let folder = tempfile::tempdir().unwrap();
+    let (whole, pieces) = (folder.path().join("whole"), folder.path().join("pieces"));
+    let experiment = config(find(algo).unwrap(), env, steps, 5, &settings.concat());
+    let reference = run_in(&whole, experiment.clone()).unwrap();
+    let (stops, outcome) = stopping(&pieces, experiment, chance);
+    assert_eq!((outcome.steps, outcome.updates), (steps, reference.updates), "{algo}");
+    assert_eq!(outcome.reason, StopReason::Finished, "{algo}");
+    assert!(stops.between_updates > 0 && stops.before_updates > 0, "{algo}: it never came to the point, {stops:?}");
+    assert_same(&format!("{algo} after {stops:?}"), &pieces, &whole);
+}
+
+#[test]
+fn ppo_stops_between_minibatches() {
+    stops_change_nothing("ppo", "CartPole-v1", &[INSIDE_ROUNDS, ROLLOUTS]);
+}
+
+#[test]
+fn ppo_stops_with_normalised_observations_and_rewards() {
+    stops_change_nothing("ppo", "Pendulum-v1", &[INSIDE_ROUNDS, ROLLOUTS, NORMALISED]);
+}
+
+#[test]
+fn recurrent_ppo_stops_between_minibatches() {
+    let short = ["algo_kwargs.sequence_length=5", "algo_kwargs.recurrent_hidden_size=8"];
+    stops_change_nothing("recurrent_ppo", "CartPoleNoVel-v1", &[INSIDE_ROUNDS, ROLLOUTS, NORMALISED, &short]);
+}
+
+#[test]
+fn dqn_stops_inside_a_burst() {
+    stops_change_nothing("dqn", "CartPole-v1", &[INSIDE_ROUNDS, BURSTS]);
+    stops_change_nothing("dqn", "CartPole-v1", &[INSIDE_ROUNDS, BURSTS, NORMALISED]);
+}
+
+#[test]
+fn priorities_and_noise_of_rainbow_go_on_where_they_were() {
+    stops_change_nothing("rainbow", "CartPole-v1", &[INSIDE_ROUNDS, BURSTS]);
+}
+
+#[test]
+fn fractions_and_quantiles_of_fqf_go_on_where_they_were() {
+    stops_change_nothing("fqf", "CartPole-v1", &[INSIDE_ROUNDS, BURSTS]);
+}
+
+#[test]
+fn sac_stops_inside_a_burst() {
+    stops_change_nothing("sac", "Pendulum-v1", &[INSIDE_ROUNDS, BURSTS, NORMALISED]);
+}
+
+#[test]
+fn td3_stops_between_two_updates_of_its_policy() {
+    stops_change_nothing("td3", "Pendulum-v1", &[INSIDE_ROUNDS, BURSTS]);
+}
+
+#[test]
+fn crossq_and_its_statistics_of_batches_go_on_where_they_were() {
+    stops_change_nothing("crossq", "Pendulum-v1", &[INSIDE_ROUNDS, BURSTS]);
+}
+
+#[test]
+fn naf_mpo_and_discrete_sac_stop_inside_a_burst() {
+    stops_change_nothing("naf", "Pendulum-v1", &[INSIDE_ROUNDS, BURSTS]);
+    stops_change_nothing("mpo", "Pendulum-v1", &[INSIDE_ROUNDS, BURSTS]);
+    stops_change_nothing("discrete_sac", "CartPole-v1", &[INSIDE_ROUNDS, BURSTS]);
+}
+
+#[test]
+fn her_stops_inside_a_burst() {
+    stops_change_nothing("her", "BitFlip-v0", &[INSIDE_ROUNDS, BURSTS, &["algo_kwargs.n_sampled_goal=4"]]);
+}
+
+const SEQUENCES: &[&str] = &["algo_kwargs.recurrent_hidden_size=8", "algo_kwargs.batch_size=4"];
+
+#[test]
+fn r2d2_stops_inside_a_burst() {
+    stops_change_nothing("r2d2", "CartPoleNoVel-v1", &[INSIDE_ROUNDS, BURSTS, NORMALISED, SEQUENCES]);
+}
+
+#[test]
+fn drqn_stops_inside_a_burst() {
+    stops_change_nothing("drqn", "CartPoleNoVel-v1", &[INSIDE_ROUNDS, BURSTS, SEQUENCES]);
+}
+
+/// The strictest of all: nothing but what was saved goes from one piece to the next.
+#[test]
+fn runs_that_stop_after_every_single_piece_end_alike() {
+    stops_of("ppo", "CartPole-v1", 70, 1, &[INSIDE_ROUNDS, ROLLOUTS, NORMALISED]);
+    stops_of("sac", "Pendulum-v1", 70, 1, &[INSIDE_ROUNDS, BURSTS, NORMALISED]);
+}
