@@ -106,7 +106,8 @@ mod tests {
     #[test]
     fn the_defaults_that_are_shown_are_those_that_are_used() {
         for entry in axiomrl_algos::registry() {
-            let shown = settings(&entry.schema()).iter().map(|s| (s.name.clone(), s.to_json()["default"].clone()));
+            let listed = settings(&entry.schema());
+            let shown = listed.iter().map(|setting| (setting.name.clone(), setting.to_json()["default"].clone()));
             assert_eq!(Value::Object(shown.collect()), entry.defaults(), "{}", entry.name);
         }
         let td3 = settings(&axiomrl_algos::find("td3").unwrap().schema());

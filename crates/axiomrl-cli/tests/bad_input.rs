@@ -96,7 +96,8 @@ fn overrides_are_checked_like_the_file() {
         "algo_kwargs.gamma=\"0.9\"",
         &["--set algo_kwargs.gamma=\"0.9\"", "`algo_kwargs.gamma`", "remove the quotes"],
     );
-    train("algo_kwargs.buffer_capacity=2", &["--set algo_kwargs.buffer_capacity=2"]);
+    train("algo_kwargs.n_sampled_goal=3", &["--set algo_kwargs.n_sampled_goal=3", "BitFlip-v0"]);
+    train("algo_kwargs.num_atoms=21", &["--set algo_kwargs.num_atoms=21", "no effect"]);
     train("frame_stack=100", &["--set frame_stack=100"]);
     train("env_id=Pendulum-v1", &["--set env_id=Pendulum-v1", "Box"]);
     shop.refused(&["train", "dqn/cartpole", "--num-envs", "0"], 2, &["num_envs"]);

@@ -7,6 +7,7 @@ mod common;
 use common::{Ended, Workshop};
 use std::fs;
 use std::process::{Child, Command};
+use std::time::{Duration, Instant};
 
 const SMALL: &str = "\
 algo: dqn
@@ -22,11 +23,19 @@ fn pipe(shop: &Workshop, name: &str) {
     assert!(Command::new("mkfifo").arg(shop.path(name)).status().unwrap().success());
 }
 
-/// Waits for a command while `text` is written into a named pipe. In the background: a command that never opens the pipe
-/// would block the writer, and the test is to fail then, not to hang.
-fn through(shop: &Workshop, name: &str, text: &'static str, child: Child) -> Ended {
+/// Waits for a command while `text` is written into a named pipe. Opening a pipe blocks until there is someone at the other
+/// end: when the command does not read it, or reads it twice, the test is to fail and not to hang.
+fn through(shop: &Workshop, name: &str, text: &'static str, mut child: Child) -> Ended {
     let path = shop.path(name);
     std::thread::spawn(move || fs::write(path, text));
+    let begun = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if begun.elapsed() > Duration::from_secs(60) {
+            child.kill().unwrap();
+            panic!("the command waits for more than there is in the pipe");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
     Ended::of(child)
 }
 

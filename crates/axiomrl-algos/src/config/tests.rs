@@ -42,7 +42,7 @@ fn wrong_types_have_a_place_and_a_key() {
     placed("algo_kwargs: [1]", "4:14", &["`algo_kwargs`", "a map of keys"]);
     placed("seed: -1", "4:7", &["`seed`", "from 0 on"]);
     placed("algo_kwargs: {hidden_sizes: [64, wide]}", "4:34", &["`algo_kwargs.hidden_sizes.1`", "\"wide\""]);
-    placed("algo_kwargs: {hidden_sizes: }", "4:29", &["`algo_kwargs.hidden_sizes`", "nothing"]);
+    placed("algo_kwargs: {hidden_sizes: }", "4:27", &["`algo_kwargs.hidden_sizes`", "nothing"]);
     placed("algo_kwargs: {v_max: 1e300}", "4:22", &["`algo_kwargs.v_max`", "at most"]);
     placed("early_stopping: {patience: soon}", "4:28", &["`early_stopping.patience`"]);
 }

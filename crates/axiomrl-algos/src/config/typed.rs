@@ -123,7 +123,7 @@ impl Node {
         let Content::Number(number) = &self.content else { return Err(self.number_misfit("a number")) };
         let number = number.as_f64().unwrap_or(f64::INFINITY);
         if number.abs() > most {
-            return Err(misfit(self, &format!("a number of at most {most:e}"), ""));
+            return Err(misfit(self, &format!("a number of at most {most:.1e}"), ""));
         }
         visitor.visit_f64(number)
     }
@@ -318,7 +318,7 @@ mod tests {
         for (inner, column, told) in [
             ("rate: \"0.9\"", 9, "`inner.rate`: the text \"0.9\" where a number belongs; remove the quotes"),
             ("rate: [1]", 9, "`inner.rate`: a list where a number belongs"),
-            ("rate: 1e39", 9, "`inner.rate`: 1e39 where a number of at most 3.4028234663852886e38 belongs"),
+            ("rate: 1e39", 9, "`inner.rate`: 1e+39 where a number of at most 3.4e38 belongs"),
             ("{rate: 1, steps: 1e3}", 20, "`inner.steps`: 1000.0 where a whole number belongs; write 1000"),
             ("{rate: 1, steps: 1.5}", 20, "`inner.steps`: 1.5 where a whole number belongs"),
             ("{rate: 1, widths: [1, -2]}", 25, "`inner.widths.1`: -2 where a whole number from 0 on belongs"),

@@ -82,7 +82,7 @@ mod tests {
             let (at, message) = refused(text);
             assert!(message.contains(told), "{text}: {message}");
             assert!(at.is_some(), "{text}: {message}");
-            for foreign in ["Options", "from_str", "budget", "policy", "line ", "u64", "scalar"] {
+            for foreign in ["Options", "from_str", "budget", "policy", "at line", "u64", "scalar"] {
                 assert!(!message.contains(foreign), "{message}");
             }
         }
