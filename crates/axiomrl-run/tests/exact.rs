@@ -2,7 +2,7 @@
 
 mod support;
 
-use axiomrl_algos::{AlgoEntry, RunConfig, registry};
+use axiomrl_algos::{AlgoEntry, registry};
 use axiomrl_run::checkpoint;
 use axiomrl_run::evaluate::{EVALUATION_SEED, EvalOptions, evaluate};
 use axiomrl_run::run_dir::RunDir;
@@ -23,11 +23,6 @@ fn assert_same(what: &str, run: &Path, reference: &Path) {
         let read = |run: &Path| fs::read(run.join("checkpoints/last").join(name)).unwrap();
         assert!(read(run) == read(reference), "{what}: {name} differs");
     }
-}
-
-fn in_pool(threads: usize, folder: PathBuf, config: RunConfig) {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-    pool.install(|| run_in(&folder, config)).unwrap();
 }
 
 #[test]
@@ -105,7 +100,7 @@ fn the_number_of_threads_changes_no_byte() {
         let wide: Vec<&str> = wide.iter().map(String::as_str).collect();
         for threads in [1, 2] {
             let run = config(entry, task(entry), 300, 3, &wide);
-            in_pool(threads, folder.path().join(threads.to_string()), run);
+            axiomrl_nn::with_threads(threads, || run_in(&folder.path().join(threads.to_string()), run)).unwrap();
         }
         assert_same(entry.name, &folder.path().join("2"), &folder.path().join("1"));
     }

@@ -1,8 +1,8 @@
 //! Random shifts of images.
 
 use axiomrl_envs::{ObsBuf, ObsRef, Rng};
+use axiomrl_nn::join;
 use rand::RngExt;
-use rayon::prelude::*;
 
 /// Moves each image by up to `pad` pixels in both directions, the same for all channels, and so for all frames of a stack.
 /// What comes in from outside repeats the image's edge. Vectors are left as they are.
@@ -15,16 +15,29 @@ pub fn random_shift(obs: ObsRef<'_>, image: Option<[usize; 3]>, pad: usize, rng:
     }
 }
 
+/// From this many values on, two threads share the images.
+const SPLIT_LEN: usize = 1 << 17;
+
 fn shift_all<T: Copy + Default + Send + Sync>(from: &[T], image: [usize; 3], pad: usize, rng: &mut Rng) -> Vec<T> {
     let len = image.iter().product::<usize>();
     // Drawn one after the other, so that the number of threads changes nothing.
     let shifts: Vec<[usize; 2]> =
         (0..from.len() / len).map(|_| [rng.random_range(0..=2 * pad), rng.random_range(0..=2 * pad)]).collect();
     let mut to = vec![T::default(); from.len()];
-    to.par_chunks_exact_mut(len)
-        .zip(from.par_chunks_exact(len))
-        .zip(shifts)
-        .for_each(|((to, from), shift)| shift_one(from, to, image, shift, pad));
+    let shift_some = |from: &[T], to: &mut [T], shifts: &[[usize; 2]]| {
+        for ((from, to), shift) in from.chunks_exact(len).zip(to.chunks_exact_mut(len)).zip(shifts) {
+            shift_one(from, to, image, *shift, pad);
+        }
+    };
+    if from.len() < SPLIT_LEN {
+        shift_some(from, &mut to, &shifts);
+        return to;
+    }
+    let half = shifts.len() / 2;
+    let (from_first, from_second) = from.split_at(half * len);
+    let (to_first, to_second) = to.split_at_mut(half * len);
+    let (shifts_first, shifts_second) = shifts.split_at(half);
+    join(|| shift_some(from_first, to_first, shifts_first), || shift_some(from_second, to_second, shifts_second));
     to
 }
 
