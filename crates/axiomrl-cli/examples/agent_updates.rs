@@ -39,9 +39,7 @@ struct Options {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let options = Options::parse();
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(options.threads).build()?;
-    // Errors of a run cannot be handed from one thread to another as they are.
-    let (update, together) = pool.install(|| fastest(&options).map_err(|error| error.to_string()))?;
+    let (update, together) = axiomrl_nn::with_threads(options.threads, || fastest(&options))?;
     let microseconds = update.as_secs_f64() * 1e6;
     let work = options.work.unwrap_or(options.source);
     if options.json {

@@ -3,18 +3,15 @@
 use axiomrl_nn::losses::{ErrorLoss, quantile_huber_loss, softmax_rows, td_loss};
 use axiomrl_nn::{
     Activation, Adam, AdamConfig, CellKind, ConvNet, ConvSpec, Init, LogStdBounds, Mlp, MlpSpec, Recurrent,
-    RecurrentSpec, fused_loss, gradients, leaf, tanh_gaussian_sample,
+    RecurrentSpec, fused_loss, gradients, leaf, tanh_gaussian_sample, with_threads,
 };
 use divan::{Bencher, black_box};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 fn main() {
-    // A pool of one thread that everything runs in: what two threads gain is measured on whole updates.
-    match rayon::ThreadPoolBuilder::new().num_threads(1).build() {
-        Ok(pool) => pool.install(divan::main),
-        Err(error) => eprintln!("no thread pool: {error}"),
-    }
+    // What two threads gain is measured on whole updates.
+    with_threads(1, divan::main);
 }
 
 fn wave(len: usize) -> Vec<f32> {

@@ -13,7 +13,7 @@
 //! Work is split in two by its size alone, never by the number of threads, so results do not depend on the thread count. All of
 //! this is for Burn's `flex` CPU device; on other devices the same calls run as Burn's own operations, see [`composed`].
 //!
-//! Training loops should run inside a rayon pool, whose size says whether a second thread may be used.
+//! Whether a second thread may be used is a setting of the calling thread: [`with_threads`], [`threads`].
 
 mod buffers;
 mod conv;
@@ -62,3 +62,4 @@ pub use params::Params;
 pub use recurrent::{CellKind, Recurrent, RecurrentSpec};
 pub use residual::{ResidualNet, ResidualSpec};
 pub use tensors::{Values, leaf, leaf_on, leaf_vec, values};
+pub use threads::{PARTS, join, threads, with_threads};

@@ -19,8 +19,7 @@ fn task(entry: &AlgoEntry) -> &'static str {
 }
 
 fn in_pool(threads: usize, folder: PathBuf, experiment: Experiment) {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-    pool.install(|| run_in(&folder, experiment)).unwrap();
+    axiomrl_nn::with_threads(threads, || run_in(&folder, experiment)).unwrap();
 }
 
 #[test]
@@ -97,7 +96,7 @@ fn the_number_of_threads_changes_no_byte() {
         let wide: Vec<&str> = wide.iter().map(String::as_str).collect();
         for threads in [1, 2] {
             let run = config(entry, task(entry), 300, 3, &wide);
-            in_pool(threads, folder.path().join(threads.to_string()), run);
+            axiomrl_nn::with_threads(threads, || run_in(&folder.path().join(threads.to_string()), run)).unwrap();
         }
         assert_same(entry.name, &folder.path().join("2"), &folder.path().join("1"));
     }

@@ -4,7 +4,7 @@
 //! cargo run --release -p axiomrl-nn --example updates -- [--threads 2] [--rounds 15] [--work dqn_update,lstm] [--json] [--growth]
 //! ```
 //!
-//! Everything runs inside a thread pool, as training does. Best of several rounds; compare figures of one run only.
+//! Best of several rounds; compare figures of one run only.
 
 mod growth;
 mod options;
@@ -15,7 +15,7 @@ mod small;
 mod timing;
 mod vision;
 
-use axiomrl_nn::CellKind;
+use axiomrl_nn::{CellKind, with_threads};
 use options::Options;
 use sac::SacShape;
 use timing::{Timer, Work};
@@ -44,14 +44,7 @@ fn main() {
             std::process::exit(2);
         }
     };
-    let pool = match rayon::ThreadPoolBuilder::new().num_threads(options.threads).build() {
-        Ok(pool) => pool,
-        Err(error) => {
-            eprintln!("no pool of {} threads: {error}; ask for fewer with --threads", options.threads);
-            std::process::exit(1);
-        }
-    };
-    pool.install(|| run(&options));
+    with_threads(options.threads, || run(&options));
 }
 
 fn run(options: &Options) {

@@ -1,14 +1,14 @@
 //! What the cores can multiply at most: the largest speed over a few sizes, of the `gemm` crate and of our own tiles.
 
 use crate::timing::{Timer, wave};
-use axiomrl_nn::{Activation, Init, Mlp, MlpSpec};
+use axiomrl_nn::{Activation, Init, Mlp, MlpSpec, join};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use serde_json::json;
 
 pub const NAME: &str = "gemm_peak";
 
-/// GFLOP/s of all threads of the pool (at most two) together.
+/// GFLOP/s of all threads (at most two) together.
 pub fn measure(timer: &Timer) -> f64 {
     let products = [128, 256, 512, 1024].map(|n| (format!("gemm {n}x{n}x{n}"), gemm_speed(timer, n)));
     let layers = [64, 256].map(|rows| (format!("own tiles {rows}x64x64"), tiles_speed(timer, rows)));
@@ -23,12 +23,12 @@ pub fn measure(timer: &Timer) -> f64 {
     peak
 }
 
-/// The same product in both halves of the pool, each with matrices of its own.
+/// The same product on both threads, each with matrices of its own.
 fn gemm_speed(timer: &Timer, n: usize) -> f64 {
     let (a, b) = (wave(n * n), wave(n * n));
     let (mut first, mut second) = (vec![0.0; n * n], vec![0.0; n * n]);
     let mut both = || {
-        rayon::join(|| product(n, &a, &b, &mut first), || product(n, &b, &a, &mut second));
+        join(|| product(n, &a, &b, &mut first), || product(n, &b, &a, &mut second));
     };
     4.0 * (n * n * n) as f64 / timer.best(&mut both) / 1e3
 }
@@ -70,7 +70,7 @@ fn tiles_speed(timer: &Timer, rows: usize) -> f64 {
     let x = wave(rows * 64);
     let (mut first, mut second) = (Vec::new(), Vec::new());
     let mut both = || {
-        rayon::join(|| net.infer(&x, rows, &mut first), || net.infer(&x, rows, &mut second));
+        join(|| net.infer(&x, rows, &mut first), || net.infer(&x, rows, &mut second));
     };
     2.0 * net.spec.flops(rows) as f64 / timer.best(&mut both) / 1e3
 }

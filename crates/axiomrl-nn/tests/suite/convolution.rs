@@ -2,7 +2,7 @@
 
 use crate::reference::{assert_close, grad_of, normal, rng};
 use axiomrl_nn::{
-    Activation, ConvLayer, ConvNet, ConvSpec, Init, NnError, Tensor, fused_loss, gradients, leaf, values,
+    Activation, ConvLayer, ConvNet, ConvSpec, Init, NnError, Tensor, fused_loss, gradients, leaf, values, with_threads,
 };
 use burn::tensor::activation;
 use burn::tensor::module::conv2d;
@@ -152,8 +152,7 @@ fn bytes_are_floats_over_255() {
 #[test]
 fn one_and_two_threads_give_the_same_bits() {
     let run = |threads: usize| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a thread pool");
-        pool.install(|| {
+        with_threads(threads, || {
             let net = network(ConvSpec::nature([44, 44, 2]), 6);
             let (images, pixels) = (7, 44 * 44 * 2);
             let params = net.params.tracked();
@@ -165,6 +164,7 @@ fn one_and_two_threads_give_the_same_bits() {
         })
     };
     assert_eq!(run(1), run(2));
+    assert_eq!(run(1), run(3));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What every network over images must pass; each gives its two ways to evaluate.
 
 use crate::reference::{assert_close, grad_of, normal};
-use axiomrl_nn::{Params, Tensor, fused_loss, gradients, leaf, values};
+use axiomrl_nn::{Params, Tensor, fused_loss, gradients, leaf, values, with_threads};
 
 /// A network from `[images, inputs]` to `[images, outputs]`.
 pub struct Case<'a> {
@@ -63,8 +63,7 @@ impl Case<'_> {
     pub fn same_bits_at_any_thread_count(&self) {
         let Self { images, inputs, .. } = *self;
         let run = |threads: usize| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a thread pool");
-            pool.install(|| {
+            with_threads(threads, || {
                 let (params, x) = (self.params.tracked(), leaf(&normal(images * inputs, 1), [images, inputs]));
                 let y = (self.fused)(x, params.clone());
                 let out = values(&y).to_vec();
@@ -74,5 +73,6 @@ impl Case<'_> {
             })
         };
         assert_eq!(run(1), run(2), "{}", self.what);
+        assert_eq!(run(1), run(3), "{}", self.what);
     }
 }

@@ -1,7 +1,9 @@
 //! Whole-sequence LSTM and GRU against Burn's own operations, finite differences and themselves.
 
 use crate::reference::{assert_close, grad_of, normal, rng};
-use axiomrl_nn::{CellKind, NnError, Recurrent, RecurrentSpec, Tensor, fused_loss, gradients, leaf, values};
+use axiomrl_nn::{
+    CellKind, NnError, Recurrent, RecurrentSpec, Tensor, fused_loss, gradients, leaf, values, with_threads,
+};
 use burn::tensor::activation::{sigmoid, tanh};
 use std::collections::BTreeMap;
 
@@ -189,8 +191,7 @@ fn a_reset_forgets_everything_before_it() {
 
 /// Outputs, final state and gradients as bits.
 fn bits(threads: usize, kind: CellKind) -> Vec<u32> {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a thread pool");
-    pool.install(|| {
+    with_threads(threads, || {
         let net = network(kind, 33, 64, 11);
         let (steps, rows) = (16, 37);
         let params = net.params.tracked();

@@ -1,12 +1,11 @@
 //! Results must not depend on the number of threads.
 
 use crate::reference::{network, normal};
-use axiomrl_nn::{Activation, Adam, AdamConfig, MlpSpec, fused_loss, gradients, leaf};
+use axiomrl_nn::{Activation, Adam, AdamConfig, MlpSpec, fused_loss, gradients, leaf, with_threads};
 
 /// Three training steps; returns every bit that could differ.
 fn train(threads: usize, members: usize, rows: usize, spec: &MlpSpec) -> Vec<u32> {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a thread pool");
-    pool.install(|| {
+    with_threads(threads, || {
         let mut net = network(spec.clone(), members, 3);
         let mut adam = Adam::new(net.params.as_slice().len(), AdamConfig::default());
         let mut bits = Vec::new();

@@ -170,7 +170,6 @@ fn timeless_rows(path: &Path) -> Vec<u8> {
     let mut rows = String::new();
     for line in fs::read_to_string(path).unwrap().lines() {
         let mut row: Value = serde_json::from_str(line).unwrap();
-        row["wall_time"].take();
         row["metrics"].as_object_mut().unwrap().retain(|key, _| !["time/time_elapsed", "time/fps"].contains(&&**key));
         rows += &format!("{row}\n");
     }

@@ -1,9 +1,12 @@
 //! Random shifts of images.
 
 use axiomrl_envs::{ObsBuf, ObsRef, ObsSpace, Part, Rng, Space};
+use axiomrl_nn::join;
 use rand::RngExt;
-use rayon::prelude::*;
 use std::ops::Range;
+
+/// From this many bytes on, two threads share the rows.
+const SPLIT_LEN: usize = 1 << 17;
 
 /// Moves each image by up to `pad` pixels in both directions, the same for all channels, and so for all frames of a stack.
 /// What comes in from outside repeats the image's edge. Parts of the observation that are no images are left as they are.
@@ -36,16 +39,23 @@ impl RandomShift {
         // Drawn one after the other, so that the number of threads changes nothing.
         let shifts: Vec<[usize; 2]> =
             (0..obs.rows * each).map(|_| [rng.random_range(0..=most), rng.random_range(0..=most)]).collect();
-        shifted
-            .bytes
-            .par_chunks_exact_mut(width)
-            .zip(obs.bytes.par_chunks_exact(width))
-            .zip(shifts.par_chunks_exact(each))
-            .for_each(|((to, from), shifts)| {
+        let shift_rows = |from: &[u8], to: &mut [u8], shifts: &[[usize; 2]]| {
+            let rows = from.chunks_exact(width).zip(to.chunks_exact_mut(width)).zip(shifts.chunks_exact(each));
+            for ((from, to), shifts) in rows {
                 for (Image { at, shape }, shift) in self.images.iter().zip(shifts) {
                     shift_one(&from[at.clone()], &mut to[at.clone()], *shape, *shift, self.pad);
                 }
-            });
+            }
+        };
+        if obs.bytes.len() < SPLIT_LEN {
+            shift_rows(obs.bytes, &mut shifted.bytes, &shifts);
+            return shifted;
+        }
+        let half = obs.rows / 2;
+        let (from_first, from_second) = obs.bytes.split_at(half * width);
+        let (to_first, to_second) = shifted.bytes.split_at_mut(half * width);
+        let (shifts_first, shifts_second) = shifts.split_at(half * each);
+        join(|| shift_rows(from_first, to_first, shifts_first), || shift_rows(from_second, to_second, shifts_second));
         shifted
     }
 }
