@@ -7,23 +7,28 @@
 
 mod common;
 
-use axiomrl_algos::PolicyMemory;
+use axiomrl_algos::{ActInput, Memory, Mode};
 use axiomrl_envs::rng::stream;
-use axiomrl_run::evaluate::{EVALUATION_SEED, evaluation_env};
+use axiomrl_envs::{Purpose, Seeding};
+use axiomrl_run::catalogue::Catalogue;
+use axiomrl_run::evaluate::EVALUATION_SEED;
 use std::error::Error;
 
 const EPISODES: usize = 20;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut policy = common::train_and_evaluate("drqn/cartpole_novel")?;
-    let mut env = evaluation_env(&policy.config, 1, EVALUATION_SEED, "forgetful", policy.normalizer.as_ref())?;
+    let (mut trained, _) = common::train_and_evaluate("drqn/cartpole_novel")?;
+    let source = trained.environments(&Catalogue::builtin())?;
+    let mut env = source.make(1, &Seeding::new(EVALUATION_SEED, "forgetful"), Purpose::Evaluation)?;
+    let policy = trained.policy.as_mut();
     let mut rng = stream(EVALUATION_SEED, "forgetful/act");
     let (mut steps, mut episodes, mut action) = (0, 0, [0.0]);
-    env.reset();
+    env.reset(None)?;
     while episodes < EPISODES {
-        let mut forgotten = PolicyMemory { starts: vec![true], ..PolicyMemory::default() };
-        policy.agent.predict(env.state().obs.as_ref(), &[], 1, true, &mut forgotten, &mut rng, &mut action);
-        env.step(0..1, &action);
+        let mut forgotten = Memory::new(1, policy.memory_width());
+        let input = ActInput::of(env.state().obs.as_ref());
+        policy.act(input, &mut forgotten, Mode::Best, &mut rng, &mut action)?;
+        env.step(0..1, &action)?;
         steps += 1;
         episodes += env.state().episodes.len();
     }

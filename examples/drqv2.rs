@@ -7,7 +7,7 @@
 mod common;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let policy = common::train_and_evaluate("drqv2/pendulum_pixels")?;
+    let (policy, _) = common::train_and_evaluate("drqv2/pendulum_pixels")?;
     let frames = policy.config.frame_stack;
     println!("it saw      {frames} frames at a time, and held each action for {} steps", policy.config.action_repeat);
     Ok(())

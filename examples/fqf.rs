@@ -1,4 +1,4 @@
-//! FQF on CartPole from Rust: trains, then measures the best policy and shows what it thinks of a few states.
+//! FQF on CartPole from Rust: trains, then measures the best policy and shows what the agent thinks of a few states.
 //!
 //! ```sh
 //! cargo run --release --example fqf -- --total-timesteps 50000 --seed 1
@@ -6,15 +6,17 @@
 
 mod common;
 
+use axiomrl_algos::ActInput;
 use axiomrl_envs::ObsRef;
 use std::error::Error;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut policy = common::train_and_evaluate("fqf/cartpole")?;
+    let (_, mut trainer) = common::train_and_evaluate("fqf/cartpole")?;
     // Position, speed, angle, angular speed: upright, then falling further and further to the right.
     let states = [[0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.1, 0.5], [0.0, 0.0, 0.2, 1.5f32]];
     let mut values = [0.0; 3];
-    policy.agent.values(ObsRef::F32(states.as_flattened()), &[], states.len(), &mut values);
+    let input = ActInput::of(ObsRef::of_floats(states.len(), states.as_flattened()));
+    trainer.agent().values(input, &mut values);
     for (state, value) in states.iter().zip(values) {
         println!("value       {value:6.1} at angle {:.1}, angular speed {:.1}", state[2], state[3]);
     }

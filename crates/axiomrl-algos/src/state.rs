@@ -1,6 +1,6 @@
 //! Saving and loading, written once for both directions.
 
-use axiomrl_core::{Metrics, PagedStore, Rng, Rollout, SequenceStore, load_rng, save_rng};
+use axiomrl_core::{Metrics, PagedStore, Rng, load_rng, save_rng};
 use axiomrl_envs::RunningStats;
 use axiomrl_nn::{ConvNet, Mlp, NnError, Optimizer, Params, Recurrent, ResidualNet};
 use serde::Serialize;
@@ -52,22 +52,6 @@ pub trait Streamed {
     fn write(&mut self, to: &mut dyn Write) -> io::Result<()>;
     fn read(&mut self, from: &mut dyn Read) -> io::Result<()>;
 }
-
-macro_rules! streamed {
-    ($($store:ty),*) => {$(
-        impl Streamed for $store {
-            fn write(&mut self, to: &mut dyn Write) -> io::Result<()> {
-                <$store>::write(self, to)
-            }
-
-            fn read(&mut self, from: &mut dyn Read) -> io::Result<()> {
-                <$store>::read(self, from)
-            }
-        }
-    )*};
-}
-
-streamed!(Rollout, SequenceStore);
 
 /// Where stores go to, or come from.
 pub trait StoreIo {

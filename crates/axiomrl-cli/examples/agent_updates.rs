@@ -6,9 +6,12 @@
 //!
 //! The environment is stepped until the agent learns; then its updates are timed in rounds, and the fastest round counts.
 
-use axiomrl_algos::Progress;
+use axiomrl_algos::{Clock, Need};
+use axiomrl_core::Metrics;
+use axiomrl_envs::ActionMap;
+use axiomrl_run::catalogue::Catalogue;
 use axiomrl_run::configs;
-use axiomrl_run::session::{build_agent, training_env};
+use axiomrl_run::memory::Purpose;
 use clap::Parser;
 use serde_json::json;
 use std::error::Error;
@@ -55,23 +58,32 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// Mean time of an update in the fastest round, and the updates of that round.
 fn fastest(options: &Options) -> Result<(Duration, u32), Box<dyn Error>> {
-    let config = configs::read(&options.source, &options.set)?;
-    let mut env = training_env(&config)?;
-    let mut agent = build_agent(&config, env.as_ref())?;
+    let experiment = configs::read(&Catalogue::builtin(), &options.source, &options.set)?;
+    let mut env = experiment.training_env()?;
+    let mut agent = experiment.agent(env.as_ref(), Purpose::Train)?;
+    let map = ActionMap::of(&env.spaces().action)?;
     let envs = env.num_envs();
-    let mut actions = vec![0.0; envs * env.action_space().width()];
-    let mut progress = Progress { steps: 0, total: config.total_timesteps };
+    let mut actions = vec![0.0; envs * env.spaces().action.width()];
+    let (mut executed, mut metrics) = (actions.clone(), Metrics::default());
+    let mut clock = Clock { total: experiment.config.total_timesteps, ..Clock::default() };
+    env.reset(None)?;
+    agent.restarted(0..envs, env.state())?;
     let mut round = || -> Result<(Duration, u32), Box<dyn Error>> {
         let (mut spent, mut updates) = (Duration::ZERO, 0);
         while spent < ROUND || updates == 0 {
-            agent.act(env.state(), progress, &mut actions);
-            env.step(0..envs, &actions);
-            agent.observe(0..envs, &actions, env.state());
-            progress.steps += envs as u64;
-            let before = agent.updates();
+            agent.act(env.state(), clock, &mut actions)?;
+            map.to_env(&actions, &mut executed);
+            env.step(0..envs, &executed)?;
+            agent.observe(0..envs, &actions, env.state())?;
+            clock.env_steps += envs as u64;
+            clock.at = clock.env_steps;
             let begun = Instant::now();
-            agent.learn(env.state(), progress)?;
-            let done = u32::try_from(agent.updates() - before)?;
+            let mut done = 0;
+            while agent.need(clock) == Need::Update {
+                let made = agent.update(clock, &mut metrics)?;
+                clock.updates += made;
+                done += u32::try_from(made)?;
+            }
             if done > 0 {
                 spent += begun.elapsed();
                 updates += done;

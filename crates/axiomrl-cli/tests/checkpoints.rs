@@ -23,6 +23,12 @@ fn trained() -> Workshop {
     shop
 }
 
+/// Damage to what only training needs: a resume refuses, and the policy can still be used.
+fn resume_refused(shop: &Workshop, words: &[&str]) {
+    shop.refused(&["resume", "run"], 3, words);
+    shop.succeed(&["eval", "run", "--checkpoint", "last"]);
+}
+
 /// Both commands that load must refuse.
 fn refused(shop: &Workshop, words: &[&str]) {
     shop.refused(&["resume", "run"], 3, words);
@@ -38,25 +44,27 @@ fn edit(path: &Path, change: impl Fn(&mut Vec<u8>)) {
 #[test]
 fn a_damaged_file_is_named_with_other_checkpoints_to_use() {
     let shop = trained();
-    let model = shop.path("run/checkpoints/last/model.safetensors");
+    let model = shop.path("run/checkpoints/last/policy.safetensors");
     edit(&model, |bytes| *bytes.last_mut().unwrap() ^= 1);
-    refused(&shop, &["damaged", "model.safetensors", "sha256 differs", "step_200"]);
+    refused(&shop, &["damaged", "policy.safetensors", "sha256 differs", "step_200"]);
     shop.succeed(&["eval", "run", "--checkpoint", "step_200"]);
 }
 
 #[test]
 fn a_truncated_file_is_named_with_its_size() {
     let shop = trained();
-    let store = shop.path("run/checkpoints/last/store.bin.zst");
+    let store = shop.path("run/checkpoints/last/replay.0.zst");
     edit(&store, |bytes| bytes.truncate(bytes.len() / 2));
-    refused(&shop, &["damaged", "store.bin.zst", "truncated"]);
+    resume_refused(&shop, &["damaged", "replay.0.zst", "truncated"]);
 }
 
 #[test]
 fn a_missing_file_is_named() {
     let shop = trained();
-    fs::remove_file(shop.path("run/checkpoints/last/optimizer.safetensors")).unwrap();
-    refused(&shop, &["incomplete", "optimizer.safetensors"]);
+    fs::remove_file(shop.path("run/checkpoints/last/training.safetensors")).unwrap();
+    resume_refused(&shop, &["incomplete", "training.safetensors"]);
+    fs::remove_file(shop.path("run/checkpoints/last/policy.safetensors")).unwrap();
+    refused(&shop, &["incomplete", "policy.safetensors"]);
 }
 
 #[test]
@@ -75,7 +83,7 @@ fn a_newer_schema_asks_for_a_newer_program() {
     let shop = trained();
     let manifest = shop.path("run/checkpoints/last/manifest.json");
     let text = fs::read_to_string(&manifest).unwrap();
-    fs::write(&manifest, text.replace("\"schema_version\": 1", "\"schema_version\": 99")).unwrap();
+    fs::write(&manifest, text.replace("\"schema_version\": 2", "\"schema_version\": 99")).unwrap();
     refused(&shop, &["schema version 99", "newer AxiomRL"]);
 }
 
@@ -163,11 +171,16 @@ fn nonsense_under_a_right_seal_is_refused_too() {
 #[test]
 fn files_that_are_not_plain_files_are_refused_unread() {
     let shop = trained();
-    let store = shop.path("run/checkpoints/last/store.bin.zst");
-    fs::remove_file(&store).unwrap();
-    std::os::unix::fs::symlink("/dev/zero", &store).unwrap();
-    refused(&shop, &["damaged", "store.bin.zst", "a link"]);
-    fs::remove_file(&store).unwrap();
-    fs::create_dir(&store).unwrap();
-    refused(&shop, &["damaged", "store.bin.zst", "a folder"]);
+    let last = shop.path("run/checkpoints/last");
+    for (name, refused) in [("replay.0.zst", resume_refused as fn(&Workshop, &[&str])), ("policy.safetensors", refused)] {
+        let (file, aside) = (last.join(name), shop.path("aside"));
+        fs::rename(&file, &aside).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", &file).unwrap();
+        refused(&shop, &["damaged", name, "a link"]);
+        fs::remove_file(&file).unwrap();
+        fs::create_dir(&file).unwrap();
+        refused(&shop, &["damaged", name, "a folder"]);
+        fs::remove_dir(&file).unwrap();
+        fs::rename(&aside, &file).unwrap();
+    }
 }

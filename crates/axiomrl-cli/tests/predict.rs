@@ -2,14 +2,15 @@
 
 mod common;
 
-use axiomrl_algos::PolicyMemory;
+use axiomrl_algos::{ActInput, Memory, Mode};
 use axiomrl_envs::rng::stream;
-use axiomrl_envs::{ActionMap, ObsRef};
-use axiomrl_run::checkpoint;
-use axiomrl_run::evaluate::evaluation_env;
-use axiomrl_run::session::TrainedPolicy;
+use axiomrl_envs::{ObsRef, Purpose, Seeding, VecEnv};
+use axiomrl_run::catalogue::Catalogue;
+use axiomrl_run::checkpoint::{self, CheckpointWriter, SavedPolicy};
+use axiomrl_run::policy::TrainedPolicy;
 use common::{Ended, Workshop};
 use serde_json::{Value, json};
+use std::path::Path;
 
 const RECURRENT: &str = "\
 algo: recurrent_ppo
@@ -38,27 +39,40 @@ eval_interval: 0
 algo_kwargs: { hidden_sizes: [8], batch_size: 8, learning_starts: 50 }
 ";
 
+fn loaded(shop: &Workshop) -> TrainedPolicy {
+    TrainedPolicy::load(&Catalogue::builtin(), &shop.path("run/checkpoints/last")).unwrap()
+}
+
+/// An environment that has just been reset, as the policy was trained in.
+fn environment(policy: &TrainedPolicy) -> Box<dyn VecEnv> {
+    let source = policy.environments(&Catalogue::builtin()).unwrap();
+    let mut env = source.make(1, &Seeding::new(3, "eval/0"), Purpose::Evaluation).unwrap();
+    env.reset(None).unwrap();
+    env
+}
+
+/// The numbers of an observation, as `predict` takes them.
+fn numbers(obs: ObsRef<'_>) -> Vec<f32> {
+    obs.floats.iter().copied().chain(obs.bytes.iter().map(|&byte| f32::from(byte))).collect()
+}
+
 /// Plays an episode through the library, and gives every observation and the action taken on it.
 fn stepped(shop: &Workshop) -> (Vec<Vec<f32>>, Vec<f32>) {
-    let saved = checkpoint::load(&shop.path("run/checkpoints/last")).unwrap();
-    let config = serde_json::from_value(saved.config.clone()).unwrap();
-    let mut policy = TrainedPolicy::from_snapshot(config, &saved.snapshot).unwrap();
-    let mut env = evaluation_env(&policy.config, 1, 3, "eval/0", policy.normalizer.as_ref()).unwrap();
-    let mut map = ActionMap::of(env.action_space()).unwrap().unwrap();
-    let mut memory = PolicyMemory { starts: vec![true], ..PolicyMemory::default() };
+    let mut policy = loaded(shop).policy;
+    let mut env = environment(&loaded(shop));
+    let mut memory = Memory::new(1, policy.memory_width());
     let mut rng = stream(0, "unused");
-    let (mut rows, mut actions, mut action) = (Vec::new(), Vec::new(), vec![0.0; env.action_space().width()]);
-    env.reset();
+    let (mut rows, mut actions) = (Vec::new(), Vec::new());
+    let mut action = vec![0.0; env.spaces().action.width()];
+    let mut executed = action.clone();
     loop {
         let state = env.state();
-        rows.push(match state.obs.as_ref() {
-            ObsRef::F32(numbers) => numbers.to_vec(),
-            ObsRef::U8(bytes) => bytes.iter().map(|&byte| f32::from(byte)).collect(),
-        });
-        policy.agent.predict(state.obs.as_ref(), &state.masks, 1, true, &mut memory, &mut rng, &mut action);
-        memory.starts.fill(false);
-        actions.extend_from_slice(map.apply(&action));
-        env.step(0..1, &action);
+        rows.push(numbers(state.obs.as_ref()));
+        let input = ActInput { obs: state.obs.as_ref(), masks: &state.masks };
+        policy.act(input, &mut memory, Mode::Best, &mut rng, &mut action).unwrap();
+        policy.action_map().to_env(&action, &mut executed);
+        actions.extend_from_slice(&executed);
+        env.step(0..1, &executed).unwrap();
         if !env.state().episodes.is_empty() {
             return (rows, actions);
         }
@@ -156,19 +170,16 @@ fn pixels_are_bytes_and_nothing_else() {
 fn normalised_observations_are_given_raw() {
     let shop = Workshop::trained(&format!("{RECURRENT}normalize_observation: true\n"));
     let (_, normalised) = stepped(&shop);
-    let saved = checkpoint::load(&shop.path("run/checkpoints/last")).unwrap();
-    let config: axiomrl_algos::RunConfig = serde_json::from_value(saved.config).unwrap();
-    // The same episode without the statistics: what the environment itself shows.
-    let mut env =
-        evaluation_env(&axiomrl_algos::RunConfig { normalize_observation: false, ..config }, 1, 3, "eval/0", None)
-            .unwrap();
+    // The same episode again: what the environment itself shows.
+    let mut env = environment(&loaded(&shop));
     let mut rows = Vec::new();
-    env.reset();
     for action in &normalised {
-        let ObsRef::F32(numbers) = env.state().obs.as_ref() else { panic!("numbers") };
-        rows.push(numbers.to_vec());
-        env.step(0..1, &[action / 2.0]);
+        rows.push(numbers(env.state().obs.as_ref()));
+        env.step(0..1, &[*action]).unwrap();
     }
+    let policy = loaded(&shop).policy;
+    let statistics = policy.statistics().expect("the run gathered them").running();
+    assert!(statistics.mean().iter().any(|mean| *mean != 0.0), "they make a difference");
     assert_eq!(answers(&shop, &[], &lines(&rows)), normalised);
     assert!(shop.succeed(&["predict", "run", "--layout"]).stdout.contains("normalises by itself"));
 }
@@ -238,17 +249,23 @@ fn part(part: &Value) -> (&str, u64, u64) {
     (part["name"].as_str().unwrap(), part["start"].as_u64().unwrap(), part["end"].as_u64().unwrap())
 }
 
+fn save_again(folder: &Path, saved: &SavedPolicy) {
+    let writer = CheckpointWriter::begin(folder).unwrap();
+    let spaces = saved.spaces.as_ref().unwrap();
+    writer.finish(&saved.config, &saved.counters, spaces, &saved.snapshot, None, true).unwrap();
+}
+
 #[test]
 fn weights_that_are_no_numbers_are_not_used() {
     for (text, row) in [(RECURRENT, "1,0"), (DISCRETE, "1")] {
         let shop = Workshop::trained(text);
         let folder = shop.path("run/checkpoints/last");
         for value in [f32::NAN, f32::INFINITY] {
-            let mut saved = checkpoint::load(&folder).unwrap();
-            let (name, tensor) = saved.snapshot.model.iter_mut().next().unwrap();
+            let mut saved = checkpoint::load_policy(&folder).unwrap();
+            let (name, tensor) = saved.snapshot.policy.tensors.iter_mut().next().unwrap();
             tensor.values[0] = value;
             let words = [name.clone(), value.to_string(), "another checkpoint".to_owned()];
-            checkpoint::save(&folder, &saved.config, &saved.counters, &saved.snapshot, None).unwrap();
+            save_again(&folder, &saved);
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
             let ended = predict(&shop, &[], row);
             assert_eq!(ended.stdout, "");
@@ -263,9 +280,9 @@ fn a_reward_that_is_no_number_is_no_measurement() {
     let text = DISCRETE.replace("IdentityDiscrete-v0", "Faulty-v0").replace("n: 3", "nan_reward_at: 100000");
     let shop = Workshop::trained(&text);
     let folder = shop.path("run/checkpoints/last");
-    let mut saved = checkpoint::load(&folder).unwrap();
+    let mut saved = checkpoint::load_policy(&folder).unwrap();
     saved.config["env_kwargs"]["nan_reward_at"] = json!(2);
-    checkpoint::save(&folder, &saved.config, &saved.counters, &saved.snapshot, None).unwrap();
+    save_again(&folder, &saved);
     let eval = ["eval", "run", "--checkpoint", "last", "--episodes", "2"];
     shop.refused(&eval, 4, &["reward of NaN", "Faulty-v0"]);
 }

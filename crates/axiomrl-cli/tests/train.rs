@@ -42,7 +42,7 @@ fn steps_evaluations_and_checkpoints_are_exact_with_three_environments() {
     assert_eq!(whole_numbers(&run, "timesteps"), [250, 500, 750, 1000]);
     assert_eq!(whole_numbers(&run, "ep_lengths").len(), 16);
     for name in ["step_300", "step_600", "step_900", "last", "best"] {
-        assert!(run.join("checkpoints").join(name).join("model.safetensors").is_file(), "{name}");
+        assert!(run.join("checkpoints").join(name).join("policy.safetensors").is_file(), "{name}");
     }
     let manifest = fs::read_to_string(run.join("checkpoints/step_600/manifest.json")).unwrap();
     let manifest: serde_json::Value = serde_json::from_str(&manifest).unwrap();

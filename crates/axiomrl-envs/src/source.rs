@@ -112,8 +112,9 @@ impl<F: Fn() -> Result<Box<dyn Env>, EnvError> + Send + Sync> EnvSource for Each
         Ok(Spaces::of(&self.one()?))
     }
 
-    fn make(&self, n: usize, seeding: &Seeding, _purpose: Purpose) -> Result<Box<dyn VecEnv>, EnvError> {
+    fn make(&self, n: usize, seeding: &Seeding, purpose: Purpose) -> Result<Box<dyn VecEnv>, EnvError> {
         let envs = (0..n).map(|_| self.one()).collect::<Result<Vec<_>, _>>()?;
-        Ok(Box::new(SyncVecEnv::new(envs, seeding).map_err(|error| self.named(error))?))
+        let envs = SyncVecEnv::new(envs, seeding).map_err(|error| self.named(error))?;
+        Ok(Box::new(if purpose == Purpose::Evaluation { envs.remember_pristine() } else { envs }))
     }
 }

@@ -179,6 +179,8 @@ pub struct SyncVecEnv {
     /// Column of the info that says whether a task was done.
     success: Option<usize>,
     has_goals: bool,
+    /// What the environments were before their first episode, for those that will be seeded anew.
+    pristine: Option<Vec<Vec<u8>>>,
 }
 
 /// The episode under way.
@@ -205,9 +207,16 @@ impl SyncVecEnv {
             action_width: spaces.action.width(),
             success: spaces.info.iter().position(|name| name == "success"),
             has_goals: spaces.goal().is_some(),
+            pristine: None,
             spaces,
             envs,
         })
+    }
+
+    /// Makes a reset with a seeding undo whatever else the environments remember of earlier episodes, if they have snapshots.
+    pub fn remember_pristine(mut self) -> Self {
+        self.pristine = self.envs.iter().map(|env| env.snapshot()).collect();
+        self
     }
 
     /// Writes what environment `env` shows now.
@@ -257,6 +266,9 @@ impl VecEnv for SyncVecEnv {
     fn reset(&mut self, seeding: Option<&Seeding>) -> Result<(), EnvError> {
         if let Some(seeding) = seeding {
             self.rngs.iter_mut().enumerate().for_each(|(i, rng)| *rng = seeding.rng(i));
+            for (env, pristine) in self.envs.iter_mut().zip(self.pristine.iter().flatten()) {
+                env.restore(pristine)?;
+            }
         }
         for env in 0..self.envs.len() {
             self.start_episode(env)?;

@@ -173,6 +173,25 @@ fn a_failure_names_the_environment_and_keeps_its_words() {
     assert!(env.restore(&[]).is_err());
 }
 
+/// Remembers its whole life, which a reset does not end.
+#[test]
+fn environments_for_evaluation_forget_their_life_when_seeded_anew() {
+    let options = kwargs(json!({"nan_reward_at": 13}));
+    let source = axiomrl_envs::source("Faulty-v0", &options, Default::default()).unwrap();
+    let seeding = Seeding::new(0, "eval/0");
+    let mut env = source.make(1, &seeding, axiomrl_envs::Purpose::Evaluation).unwrap();
+    for _ in 0..2 {
+        env.reset(Some(&seeding)).unwrap();
+        let rewards: Vec<f32> = (0..15)
+            .map(|_| {
+                env.step(0..1, &[0.0]).unwrap();
+                env.state().reward[0]
+            })
+            .collect();
+        assert_eq!(rewards.iter().position(|reward| reward.is_nan()), Some(12));
+    }
+}
+
 #[test]
 fn a_reset_with_a_seeding_is_as_newly_made() {
     for id in ["CartPole-v1", "IdentityMasked-v0", "Catch-v0"] {

@@ -1,15 +1,15 @@
-//! Bootstrapping through termination, done on purpose: every algorithm must then be wrong.
+//! Bootstrapping through termination, done on purpose: every learner must then be wrong.
 //!
 //! No setting allows it, so the test stands between environment and agent and calls each termination a time limit.
 
 mod support;
 
-use axiomrl_algos::{ActInput, Clock, Need, registry};
+use axiomrl_algos::{ActInput, Clock, Need};
 use axiomrl_core::Metrics;
 use axiomrl_envs::{ActionMap, ObsRef};
 use axiomrl_run::experiment::Experiment;
 use axiomrl_run::memory::Purpose;
-use support::{config, forms};
+use support::{config, forms, learners};
 
 const STEPS: u64 = 1800;
 
@@ -48,7 +48,7 @@ fn learned_value(experiment: &Experiment, call_termination_a_time_limit: bool) -
 
 #[test]
 fn bootstrapping_through_termination_learns_the_wrong_value() {
-    for entry in registry() {
+    for entry in learners() {
         for (suffix, _) in forms(entry) {
             let run = config(entry, &format!("Probe1{suffix}-v0"), STEPS, 1, &[]);
             // How near the truth an honest run comes is for the probes to say; here only the lie makes a difference.

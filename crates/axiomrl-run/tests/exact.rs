@@ -1,30 +1,25 @@
-//! Exact in steps and in bits, for every algorithm.
+//! Exact in steps and in bits, for every learner.
 
 mod support;
 
-use axiomrl_algos::{AlgoEntry, registry};
+use axiomrl_algos::AlgoEntry;
 use axiomrl_run::checkpoint;
 use axiomrl_run::evaluate::{EVALUATION_SEED, EvalOptions, Evaluator};
-use axiomrl_run::experiment::Experiment;
 use axiomrl_run::run_dir::RunDir;
 use axiomrl_run::train::StopReason;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
-use support::{CATALOGUE, assert_same, config, forms, load, resume, run_in};
+use support::{CATALOGUE, assert_same, config, forms, learners, load, resume, run_in};
 
 /// A task whose every action shows in its returns, in the form the algorithm takes.
 fn task(entry: &AlgoEntry) -> &'static str {
     if forms(entry).iter().any(|(_, continuous)| *continuous) { "Pendulum-v1" } else { "CartPole-v1" }
 }
 
-fn in_pool(threads: usize, folder: PathBuf, experiment: Experiment) {
-    axiomrl_nn::with_threads(threads, || run_in(&folder, experiment)).unwrap();
-}
-
 #[test]
 fn steps_evaluations_and_checkpoints_are_exact_with_any_number_of_environments() {
-    for entry in registry() {
+    for entry in learners() {
         for num_envs in [1, 3, 7] {
             let folder = tempfile::tempdir().unwrap();
             let run = folder.path().join("run");
@@ -69,14 +64,14 @@ fn halves_make_a_whole(what: &str, entry: &AlgoEntry, more: &[&str]) {
 
 #[test]
 fn stopping_halfway_and_resuming_changes_no_byte() {
-    for entry in registry() {
+    for entry in learners() {
         halves_make_a_whole(entry.name, entry, &["algo_kwargs.learning_rate={linear: [1e-3, 0]}"]);
     }
 }
 
 #[test]
 fn every_kind_of_exploration_goes_on_where_it_was() {
-    for entry in registry().iter().filter(|entry| ["td3", "sac", "crossq"].contains(&entry.name)) {
+    for entry in learners().filter(|entry| ["td3", "sac", "crossq"].contains(&entry.name)) {
         for kind in ["gaussian", "ornstein_uhlenbeck", "colored", "state_dependent"] {
             let set = format!("algo_kwargs.exploration={kind}");
             halves_make_a_whole(&format!("{} with {kind} noise", entry.name), entry, &[&set]);
@@ -86,7 +81,7 @@ fn every_kind_of_exploration_goes_on_where_it_was() {
 
 #[test]
 fn the_number_of_threads_changes_no_byte() {
-    for entry in registry() {
+    for entry in learners() {
         let folder = tempfile::tempdir().unwrap();
         // Wide enough that the work is shared between threads, where it ever is.
         let wide = ["hidden_sizes=[128, 128]", "batch_size=128", "minibatch_size=128"];
@@ -104,7 +99,7 @@ fn the_number_of_threads_changes_no_byte() {
 
 #[test]
 fn a_policy_acts_the_same_after_saving_and_loading() {
-    for entry in registry() {
+    for entry in learners() {
         let folder = tempfile::tempdir().unwrap();
         let run = folder.path().join("run");
         let extra = ["normalize_observation=true", "eval_episodes=3"];

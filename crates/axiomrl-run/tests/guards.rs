@@ -2,11 +2,12 @@
 
 mod support;
 
-use axiomrl_algos::{AlgoEntry, LearnError, registry};
+use axiomrl_algos::{AlgoEntry, LearnError, find, registry};
 use axiomrl_run::checkpoint;
+use axiomrl_run::memory::Purpose;
 use axiomrl_run::train::TrainError;
 use std::path::Path;
-use support::{best_actions, config, forms, load, resume, run_in};
+use support::{LEARNERS, best_actions, config, forms, learners, load, resume, run_in};
 
 /// Trains on `Faulty` with a checkpoint every 100 steps; it must fail.
 fn failed_run(entry: &AlgoEntry, suffix: &str, fault: &str, folder: &Path) -> TrainError {
@@ -27,7 +28,7 @@ fn assert_last_good_checkpoint(entry: &AlgoEntry, folder: &Path, error: &TrainEr
 
 #[test]
 fn a_nan_reward_stops_the_run_and_keeps_the_last_good_checkpoint() {
-    for entry in registry() {
+    for entry in learners() {
         for (suffix, _) in forms(entry) {
             let folder = tempfile::tempdir().unwrap();
             let run = folder.path().join("run");
@@ -41,7 +42,7 @@ fn a_nan_reward_stops_the_run_and_keeps_the_last_good_checkpoint() {
 
 #[test]
 fn a_nan_observation_is_named_where_it_reaches_the_update() {
-    for entry in registry() {
+    for entry in learners() {
         for (suffix, _) in forms(entry) {
             let folder = tempfile::tempdir().unwrap();
             let run = folder.path().join("run");
@@ -65,5 +66,34 @@ fn a_mistyped_key_is_refused_with_its_place_and_the_nearest_one() {
         let error = entry.read(&text, "run.yaml", &[]).expect_err(entry.name).to_string();
         assert!(error.starts_with("run.yaml:6:3: unknown key `learning_rat`"), "{}: {error}", entry.name);
         assert!(error.contains("did you mean `learning_rate`?"), "{}: {error}", entry.name);
+    }
+}
+
+/// The tests that take long are run per learner; nobody may fall between them.
+#[test]
+fn every_name_is_a_learner_or_settings_over_one() {
+    let known: Vec<&str> = LEARNERS.iter().flat_map(|(name, over)| [&[*name], *over].concat()).collect();
+    for entry in registry() {
+        let times = known.iter().filter(|name| **name == entry.name).count();
+        assert_eq!(times, 1, "{}: name it once in tests/support/learners.rs", entry.name);
+    }
+    assert_eq!(known.len(), registry().len(), "tests/support/learners.rs names something that is not registered");
+    for (name, over) in LEARNERS {
+        let schema = find(name).unwrap().schema();
+        for variant in *over {
+            // Names with the same settings are built by the same code.
+            assert_eq!(find(variant).unwrap().schema(), schema, "{variant} is no settings over {name}");
+        }
+    }
+}
+
+#[test]
+fn every_name_can_be_built_for_its_spaces() {
+    for entry in registry() {
+        for (suffix, _) in forms(entry) {
+            let run = config(entry, &format!("Probe1{suffix}-v0"), 10, 1, &[]);
+            let env = run.training_env().unwrap();
+            assert!(run.agent(env.as_ref(), Purpose::Train).is_ok(), "{}", entry.name);
+        }
     }
 }

@@ -47,7 +47,7 @@ impl Env for Wide {
 
     fn step(&mut self, action: &[f32], _rng: &mut Rng) -> Result<Step, EnvError> {
         self.step += 1;
-        Ok(Step { reward: action[0], terminated: self.step == 7, truncated: false })
+        Ok(Step { reward: f64::from(action[0]), terminated: self.step == 7, truncated: false })
     }
 
     fn observe(&self, mut out: ObsMut<'_>) {

@@ -109,7 +109,7 @@ fn dqn_stops_inside_a_burst() {
 
 #[test]
 fn priorities_and_noise_of_rainbow_go_on_where_they_were() {
-    stops_change_nothing("rainbow", "CartPole-v1", &[INSIDE_ROUNDS, BURSTS]);
+    stops_change_nothing("rainbow_dqn", "CartPole-v1", &[INSIDE_ROUNDS, BURSTS]);
 }
 
 #[test]

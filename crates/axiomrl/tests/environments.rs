@@ -300,9 +300,9 @@ fn what_does_not_fit_is_refused_with_the_remedy() {
     alone.policy.act(input, &mut memory, Mode::Best, &mut rng, &mut action).unwrap();
     assert!(action[0] == 0.0 || action[0] == 1.0);
 
-    let taken = Catalogue::builtin().environment("CartPole-v1", "mine", move || {
-        Walk::new(Kind::Forgetful, false, Arc::new(AtomicU64::new(0)))
-    });
+    let mut builtin = Catalogue::builtin();
+    let make = || Walk::new(Kind::Forgetful, false, Arc::new(AtomicU64::new(0)));
+    let taken = builtin.environment("CartPole-v1", "mine", make);
     assert!(taken.err().unwrap().to_string().contains("give yours another name"));
     let unknown = walk.read(&run_file("dqn", "Wlak-v0", 100, 1), "test.yaml", &[]).err().unwrap().to_string();
     assert!(unknown.contains("Walk-v0"), "{unknown}");

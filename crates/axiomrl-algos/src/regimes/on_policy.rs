@@ -319,11 +319,11 @@ impl Streamed for RolloutOf<'_> {
     }
 }
 
-fn write_floats(to: &mut dyn Write, values: &[f32]) -> io::Result<()> {
+pub(super) fn write_floats(to: &mut dyn Write, values: &[f32]) -> io::Result<()> {
     to.write_all(&values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>())
 }
 
-fn read_floats(from: &mut dyn Read, values: &mut [f32]) -> io::Result<()> {
+pub(super) fn read_floats(from: &mut dyn Read, values: &mut [f32]) -> io::Result<()> {
     let mut bytes = vec![0; 4 * values.len()];
     from.read_exact(&mut bytes)?;
     for (value, bytes) in values.iter_mut().zip(bytes.as_chunks::<4>().0) {

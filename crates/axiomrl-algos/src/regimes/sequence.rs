@@ -1,14 +1,16 @@
 //! Learning from a store of past sequences, with a policy that remembers.
 
+use super::on_policy::{read_floats, write_floats};
 use super::{Pace, ReplaySettings};
 use crate::agent::{Agent, Clock, LearnError, Need, Setup, UpdateContext};
 use crate::parts::actions::random_actions;
 use crate::parts::checks::BuildError;
 use crate::parts::statistics::RewardStats;
 use crate::policy::{ActInput, Acting, Actor, Memory, Mode, Policy};
-use crate::state::{StateError, StateIo};
+use crate::state::{StateError, StateIo, Streamed};
 use axiomrl_core::{Metrics, Schedule, SequenceBatch, SequenceOutcome, SequenceSpec, SequenceStore};
 use axiomrl_envs::{ObsBuf, Rng, VecState};
+use std::io::{self, Read, Write};
 use std::ops::Range;
 
 /// The part that is particular to an algorithm.
@@ -240,12 +242,27 @@ impl Agent for Sequence {
         io.rng("rng.learn", &mut self.learn_rng)?;
         self.pace.visit_state(io)?;
         self.memory.visit_state(io)?;
-        io.floats("latest", &mut self.latest.floats)?;
-        io.value("latest.bytes", &mut self.latest.bytes)?;
         io.flags("latest.masks", &mut self.latest_masks)?;
         if let Some(rewards) = &mut self.rewards {
             rewards.visit_state(io)?;
         }
-        io.streamed("sequences", &mut self.store)
+        io.streamed("sequences", &mut SequencesOf(self))
+    }
+}
+
+/// The store with what the newest steps led to.
+struct SequencesOf<'a>(&'a mut Sequence);
+
+impl Streamed for SequencesOf<'_> {
+    fn write(&mut self, to: &mut dyn Write) -> io::Result<()> {
+        self.0.store.write(to)?;
+        write_floats(to, &self.0.latest.floats)?;
+        to.write_all(&self.0.latest.bytes)
+    }
+
+    fn read(&mut self, from: &mut dyn Read) -> io::Result<()> {
+        self.0.store.read(from)?;
+        read_floats(from, &mut self.0.latest.floats)?;
+        from.read_exact(&mut self.0.latest.bytes)
     }
 }

@@ -4,6 +4,7 @@
 #![allow(dead_code)]
 
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -150,18 +151,20 @@ pub fn wait_until(child: &mut Child, ready: impl Fn() -> bool) -> bool {
     true
 }
 
-/// The files that make up what has been learned, byte for byte.
-pub fn learned(run: &Path) -> Vec<(&'static str, Vec<u8>)> {
-    let last = run.join("checkpoints/last");
-    ["model.safetensors", "optimizer.safetensors", "store.bin.zst"]
-        .map(|name| (name, fs::read(last.join(name)).unwrap()))
-        .into()
+/// The files that make up what has been learned, byte for byte: tensors, stores and environments.
+pub fn learned(run: &Path) -> BTreeMap<String, Vec<u8>> {
+    let files = fs::read_dir(run.join("checkpoints/last")).unwrap().map(|entry| entry.unwrap());
+    let named = files.map(|file| (file.file_name().into_string().unwrap(), fs::read(file.path()).unwrap()));
+    // The manifest tells the time.
+    named.filter(|(name, _)| !name.starts_with("manifest.")).collect()
 }
 
 /// Asserts that two runs learned the same, without printing megabytes when they did not.
 pub fn assert_same(what: &str, run: &Path, reference: &Path) {
-    for ((name, found), (_, expected)) in learned(run).iter().zip(learned(reference)) {
-        assert!(*found == expected, "{what}: {name} differs");
+    let (found, expected) = (learned(run), learned(reference));
+    assert!(found.keys().eq(expected.keys()), "{what}: {:?}, not {:?}", found.keys(), expected.keys());
+    for (name, found) in found {
+        assert!(found == expected[&name], "{what}: {name} differs");
     }
     assert_eq!(logged(run), logged(reference), "{what}: the logs differ");
 }

@@ -1,6 +1,11 @@
 //! Short runs of any registered algorithm, for the tests that go through the whole registry.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+mod learners;
+
+#[allow(unused_imports, reason = "each test file uses its own part")]
+pub use learners::{LEARNERS, learners};
+
 use axiomrl_algos::registry::ActionKind;
 use axiomrl_algos::{ActInput, AlgoEntry, Memory, Mode};
 use axiomrl_envs::ObsRef;
