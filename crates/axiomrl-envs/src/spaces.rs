@@ -1,6 +1,6 @@
 //! What observations and actions look like.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// How one number of an observation is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,7 +14,9 @@ pub enum DType {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BoxSpace {
     pub shape: Vec<usize>,
+    #[serde(deserialize_with = "lower_bounds")]
     pub low: Vec<f32>,
+    #[serde(deserialize_with = "upper_bounds")]
     pub high: Vec<f32>,
     pub dtype: DType,
     /// Frames that are shown together along the last axis, oldest first; 1 where nothing is stacked.
@@ -24,6 +26,17 @@ pub struct BoxSpace {
 
 fn single_frame() -> usize {
     1
+}
+
+/// JSON has no infinity: where there is no number there is no bound.
+fn lower_bounds<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<f32>, D::Error> {
+    let bounds = Vec::<Option<f32>>::deserialize(from)?;
+    Ok(bounds.into_iter().map(|bound| bound.unwrap_or(f32::NEG_INFINITY)).collect())
+}
+
+fn upper_bounds<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<f32>, D::Error> {
+    let bounds = Vec::<Option<f32>>::deserialize(from)?;
+    Ok(bounds.into_iter().map(|bound| bound.unwrap_or(f32::INFINITY)).collect())
 }
 
 impl BoxSpace {
@@ -155,5 +168,22 @@ impl Space {
             Space::MultiBinary { .. } => "MultiBinary",
             Space::Dict { .. } => "Dict",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spaces_without_bounds_survive_a_file() {
+        let high = [2.0, f32::INFINITY];
+        let entries = vec![
+            ("a".to_owned(), Space::Box(BoxSpace::vector(&high.map(|h| -h), &high))),
+            ("b".to_owned(), Space::Discrete { n: 3 }),
+        ];
+        let space = Space::Dict { entries };
+        let text = serde_json::to_string(&space).unwrap();
+        assert_eq!(serde_json::from_str::<Space>(&text).unwrap(), space);
     }
 }
