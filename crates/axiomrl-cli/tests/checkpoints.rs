@@ -172,7 +172,8 @@ fn nonsense_under_a_right_seal_is_refused_too() {
 fn files_that_are_not_plain_files_are_refused_unread() {
     let shop = trained();
     let last = shop.path("run/checkpoints/last");
-    for (name, refused) in [("replay.0.zst", resume_refused as fn(&Workshop, &[&str])), ("policy.safetensors", refused)] {
+    for (name, refused) in [("replay.0.zst", resume_refused as fn(&Workshop, &[&str])), ("policy.safetensors", refused)]
+    {
         let (file, aside) = (last.join(name), shop.path("aside"));
         fs::rename(&file, &aside).unwrap();
         std::os::unix::fs::symlink("/dev/zero", &file).unwrap();

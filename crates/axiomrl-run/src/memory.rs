@@ -173,8 +173,8 @@ mod tests {
 
     #[test]
     fn rollouts_networks_and_environments_are_counted_too() {
-        let wide = needs_of("ppo/cartpole", &["algo_kwargs.hidden_sizes=[16384, 16384, 16384]"], Purpose::Train);
-        assert!(refused(&wide, Some(8_000_000_000), None).unwrap().contains("lower `algo_kwargs.hidden_sizes`"));
+        let wide = needs_of("ppo/cartpole", &["algo_kwargs.hidden_sizes=[8192, 8192, 8192]"], Purpose::Train);
+        assert!(refused(&wide, Some(1_000_000_000), None).unwrap().contains("lower `algo_kwargs.hidden_sizes`"));
         let long = needs_of("ppo/cartpole", &["num_envs=4096", "algo_kwargs.num_steps=100000"], Purpose::Train);
         assert!(refused(&long, Some(8_000_000_000), None).unwrap().contains("lower `algo_kwargs.num_steps`"));
     }

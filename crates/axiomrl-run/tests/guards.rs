@@ -47,7 +47,9 @@ fn a_nan_observation_is_named_where_it_reaches_the_update() {
             let folder = tempfile::tempdir().unwrap();
             let run = folder.path().join("run");
             let error = failed_run(entry, suffix, "nan_observation_at", &run);
-            let TrainError::Learn(LearnError::Diverged(diverged), _) = &error else { panic!("{}: {error}", entry.name) };
+            let TrainError::Learn(LearnError::Diverged(diverged), _) = &error else {
+                panic!("{}: {error}", entry.name)
+            };
             let what = &diverged.what;
             assert!(what.contains("loss") || what.contains("gradient"), "{}: {what}", entry.name);
             assert!(!diverged.value.is_finite() && diverged.update > 0, "{}: {diverged:?}", entry.name);

@@ -182,9 +182,11 @@ fn periodic_checkpoints_of_one_process_share_pages() {
 #[test]
 fn a_run_whose_store_has_lost_its_oldest_goes_on_with_the_same_samples() {
     let folder = tempfile::tempdir().unwrap();
-    for (name, extra) in [("one", &[][..]), ("three", &["num_envs=3"]), ("prioritised", &["algo_kwargs.prioritized_replay=true"])]
+    for (name, extra) in
+        [("one", &[][..]), ("three", &["num_envs=3"]), ("prioritised", &["algo_kwargs.prioritized_replay=true"])]
     {
-        let (whole, pieces) = (folder.path().join(format!("{name} whole")), folder.path().join(format!("{name} pieces")));
+        let (whole, pieces) =
+            (folder.path().join(format!("{name} whole")), folder.path().join(format!("{name} pieces")));
         let capacity = if name == "three" { 150 } else { 70 };
         Trainer::new(experiment(capacity, extra), options(&whole), Vec::new()).unwrap().run().unwrap();
         begin(&pieces, experiment(capacity, extra), 91);

@@ -21,8 +21,7 @@ const INSIDE_ROUNDS: &[&str] = &[
     "keep_checkpoints=9",
 ];
 const NORMALISED: &[&str] = &["normalize_observation=true", "normalize_reward=true"];
-const ROLLOUTS: &[&str] =
-    &["algo_kwargs.num_steps=16", "algo_kwargs.minibatch_size=16", "algo_kwargs.update_epochs=2"];
+const ROLLOUTS: &[&str] = &["algo_kwargs.num_steps=16", "algo_kwargs.minibatch_size=16", "algo_kwargs.update_epochs=2"];
 const BURSTS: &[&str] = &[
     "algo_kwargs.learning_starts=40",
     "algo_kwargs.train_frequency=4",

@@ -71,7 +71,12 @@ fn a_trainer_can_be_driven_piece_by_piece() {
 
 #[test]
 fn other_names_of_the_same_settings_are_known() {
-    let td3 = Sac { hidden_sizes: vec![8, 8], batch_size: 8, learning_starts: 20, ..axiomrl::algos::actor_critic::presets::td3() };
+    let td3 = Sac {
+        hidden_sizes: vec![8, 8],
+        batch_size: 8,
+        learning_starts: 20,
+        ..axiomrl::algos::actor_critic::presets::td3()
+    };
     let trained = Experiment::new(td3).named("td3").env_id("Pendulum-v1").set("eval_episodes", 1).train(60).unwrap();
     assert_eq!(trained.trainer.config().algo, "td3");
 }

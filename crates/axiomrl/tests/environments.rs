@@ -38,8 +38,7 @@ impl Walk {
             },
             _ => vector(),
         };
-        let action =
-            if continuous { Space::Box(BoxSpace::uniform(1, -2.0, 2.0)) } else { Space::Discrete { n: 2 } };
+        let action = if continuous { Space::Box(BoxSpace::uniform(1, -2.0, 2.0)) } else { Space::Discrete { n: 2 } };
         Self { observation, action, kind, step: 0, life }
     }
 }
@@ -161,7 +160,8 @@ impl VecEnv for Herd {
                 (self.state.reward[env], self.state.terminated[env]) = (0.0, false);
                 continue;
             }
-            let reward = if actions[env] > 0.5 { 1.0 } else { 0.0 };
+            let right = if self.spaces.action.mask_width() > 0 { 0.5 } else { 0.0 };
+            let reward = if actions[env] > right { 1.0 } else { 0.0 };
             self.steps[env] += 1;
             self.returns[env] += f64::from(reward);
             self.over[env] = self.steps[env] == 5;
@@ -267,7 +267,8 @@ fn a_failing_environment_is_saved_and_explained() {
         let root = tempfile::tempdir().unwrap();
         let run = root.path().join("run");
         let flaky = catalogue(Kind::Flaky(251), false);
-        let file = run_file(algo, "Walk-v0", 600, 2);
+        // Only the training environments live long enough to fail.
+        let file = run_file(algo, "Walk-v0", 600, 2).replace("eval_interval: 100", "eval_interval: 0");
         let error = train(&flaky, &file, &run).unwrap_err().to_string();
         let words = ["environment", "the simulator lost its connection", "checkpoint is kept", "axiomrl resume"];
         assert!(words.iter().all(|word| error.contains(word)), "{algo}: {error}");
@@ -277,6 +278,22 @@ fn a_failing_environment_is_saved_and_explained() {
         let outcome = Trainer::resume(&flaky, &run, None, options(&run), Vec::new()).unwrap().run().unwrap();
         assert_eq!(outcome.steps, 600, "{algo}");
     }
+}
+
+#[test]
+fn an_environment_that_fails_in_an_evaluation_loses_nothing_else() {
+    let root = tempfile::tempdir().unwrap();
+    let run = root.path().join("run");
+    // 100 training steps, then the first evaluation, whose third step it is.
+    let flaky = catalogue(Kind::Flaky(103), false);
+    let file = run_file("dqn", "Walk-v0", 300, 1);
+    let error = train(&flaky, &file, &run).unwrap_err().to_string();
+    assert!(error.contains("at step 100") && error.contains("lost its connection"), "{error}");
+    let outcome = Trainer::resume(&flaky, &run, None, options(&run), Vec::new()).unwrap().run().unwrap();
+    assert_eq!(outcome.steps, 300);
+    // The evaluation that failed was made up for.
+    let steps = std::fs::read_to_string(run.join("metrics.jsonl")).unwrap();
+    assert_eq!(steps.lines().filter(|line| line.contains("eval/mean_reward")).count(), 3, "{steps}");
 }
 
 #[test]

@@ -70,12 +70,7 @@ impl Actor for Watcher {
 }
 
 impl ReplayLearner for Watcher {
-    fn update(
-        &mut self,
-        batch: &Batch,
-        context: &mut UpdateContext<'_>,
-        _: &mut Vec<f32>,
-    ) -> Result<(), LearnError> {
+    fn update(&mut self, batch: &Batch, context: &mut UpdateContext<'_>, _: &mut Vec<f32>) -> Result<(), LearnError> {
         let recorded = batch.reward.iter().filter(|&&reward| reward == RECORDED).count();
         SEEN.lock().unwrap().push((context.clock.env_steps, recorded, batch.rows - recorded));
         Ok(())

@@ -42,7 +42,9 @@ fn words(error: &Error) -> String {
         Error::Message { msg, .. } if msg.ends_with("is not a finite number") => short(msg),
         // The scanner's own words, such as "did not find expected ',' or ']'"; no others come to a tree that takes everything.
         Error::Message { msg, .. } | Error::ExternalMessage { msg, .. } => {
-            format!("not valid YAML: {}", short(msg.lines().next().unwrap_or_default()))
+            // A scalar is what everybody else calls a value.
+            let words = msg.lines().next().unwrap_or_default().replace("scalar", "value");
+            format!("not valid YAML: {}", short(&words))
         }
         Error::Unexpected { .. }
         | Error::NullIntoString { .. }

@@ -1,7 +1,7 @@
 //! What is due at certain steps: a row in the logs, an evaluation, checkpoints.
 
 use super::{Outcome, StopReason, TrainError, Trainer, early_stop};
-use crate::evaluate::{EVALUATION_SEED, EvalOptions, Evaluation};
+use crate::evaluate::{EVALUATION_SEED, EvalError, EvalOptions, Evaluation};
 use crate::metadata::Best;
 use crate::observe::Event;
 
@@ -50,7 +50,14 @@ impl Trainer {
     pub(super) fn evaluate(&mut self) -> Result<Option<Evaluation>, TrainError> {
         let episodes = self.experiment.config.eval_episodes;
         let options = EvalOptions { episodes, seed: EVALUATION_SEED, deterministic: true };
-        Ok(self.evaluator.evaluate_unless(&self.options.stop, self.agent.policy(), &options)?)
+        match self.evaluator.evaluate_unless(&self.options.stop, self.agent.policy(), &options) {
+            // As in training: nothing but the evaluation is lost, and that stays due.
+            Err(EvalError::Env(source)) => {
+                self.save_last()?;
+                Err(TrainError::Environment { source, step: self.record.env_steps, kept: self.kept() })
+            }
+            other => Ok(other?),
+        }
     }
 
     /// Keeps the best policy and asks whether to go on.

@@ -67,8 +67,9 @@ mod tests {
         let longer = text.replace("total_timesteps: 100000", "total_timesteps: 7");
         assert_eq!(differences(&saved, &read(&catalogue, &longer).unwrap()), Vec::<String>::new());
         let edited = text.replace("gamma: 0.98", "gamma: 0.9").replace("eval_episodes: 20", "eval_episodes: 5");
-        let found = differences(&saved, &read(&catalogue, &edited).unwrap());
-        assert_eq!(found, ["eval_episodes: 20 -> 5", "algo_kwargs.gamma: 0.98 -> 0.9"]);
+        let mut found = differences(&saved, &read(&catalogue, &edited).unwrap());
+        found.sort();
+        assert_eq!(found, ["algo_kwargs.gamma: 0.98 -> 0.9", "eval_episodes: 20 -> 5"]);
         let mistaken = read(&catalogue, &text.replace("gamma: 0.98", "gama: 0.98")).unwrap_err();
         let words = mistaken.in_one_line();
         assert!(words.contains("unknown key `gama`"), "{words}");

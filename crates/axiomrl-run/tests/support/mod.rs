@@ -189,7 +189,8 @@ pub fn assert_same(what: &str, run: &Path, reference: &Path) {
     for (name, bytes) in found {
         if bytes != expected[&name] {
             let is_text = !name.ends_with(".zst") && !name.ends_with(".npz") && !name.ends_with("safetensors");
-            let shown = |bytes: &[u8]| if is_text { String::from_utf8_lossy(bytes).into_owned() } else { String::new() };
+            let shown =
+                |bytes: &[u8]| if is_text { String::from_utf8_lossy(bytes).into_owned() } else { String::new() };
             assert_eq!(shown(&bytes), shown(&expected[&name]), "{what}: {name} differs");
             panic!("{what}: {name} differs");
         }

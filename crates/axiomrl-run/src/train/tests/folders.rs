@@ -114,7 +114,7 @@ fn a_failed_run_speaks_of_a_checkpoint_only_if_it_has_one() {
     for (interval, kept) in [(0, Kept::Nothing), (8, Kept::Checkpoint)] {
         let root = tempfile::tempdir().unwrap();
         let intervals = format!("checkpoint_interval={interval}");
-        let faulty = config("dqn", &[&intervals, "env_id=Faulty-v0", "num_envs=1"]);
+        let faulty = config("dqn", &[&intervals, "env_id=Faulty-v0", "num_envs=1", "env_kwargs.nan_reward_at=13"]);
         let Err(error) = start(&root.path().join("run"), faulty).run() else { panic!("it went well") };
         assert!(error.to_string().ends_with(&kept.to_string()), "{error}");
     }
