@@ -155,7 +155,7 @@ fn nonsense_under_a_right_seal_is_refused_too() {
     let untouched = fs::read(last.join("manifest.json")).unwrap();
     for (from, to, words) in [
         ("\"batch_size\": 8", "\"batch_size\": 0", "batch_size"),
-        ("\"train_frequency\": 4", "\"train_frequency\": 0", "train_frequency"),
+        ("\"train_frequency\": 1", "\"train_frequency\": 0", "train_frequency"),
         ("\"num_envs\": 1,", "\"num_envs\": 1000000,", "num_envs"),
         ("\"eval_episodes\": 2", "\"eval_episodes\": 9223372036854775808", "eval_episodes"),
     ] {

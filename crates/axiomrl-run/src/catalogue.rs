@@ -294,6 +294,17 @@ impl Catalogue {
         Ok(experiment)
     }
 
+    /// The settings in a file that a run wrote itself: it has every key, also those without an effect.
+    pub(crate) fn read_written(
+        &self,
+        text: &str,
+        source_name: &str,
+    ) -> Result<(RunConfig, Arc<AlgoEntry>), ConfigError> {
+        let document = Document::parse(text, source_name, &[])?;
+        let entry = self.asked_for(&document)?;
+        Ok((entry.read_document(&document)?, entry.clone()))
+    }
+
     /// The algorithm that a document asks for.
     fn asked_for(&self, document: &Document) -> Result<&Arc<AlgoEntry>, ConfigError> {
         let name = document.name_at("algo")?;

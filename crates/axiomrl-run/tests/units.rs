@@ -7,9 +7,10 @@ use axiomrl_algos::find;
 use axiomrl_core::{random, stream};
 use axiomrl_run::experiment::Experiment;
 use axiomrl_run::train::{Outcome, StopReason, Trainer, Unit};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::Ordering;
-use support::{CATALOGUE, assert_same, config, options, run_in};
+use support::{CATALOGUE, assert_same, config, options};
 
 /// Three environments, and everything is due inside a round.
 const INSIDE_ROUNDS: &[&str] = &[
@@ -30,41 +31,56 @@ const BURSTS: &[&str] = &[
     "algo_kwargs.buffer_capacity=120",
 ];
 
-/// Where a run was stopped.
-#[derive(Debug, Default)]
-struct Stops {
-    all: usize,
-    /// Between two updates that nothing else lies between.
-    between_updates: usize,
-    /// After the steps that call for an update, before it.
-    before_updates: usize,
+/// Runs to the end and says what the pieces were.
+fn undisturbed(run: &Path, experiment: Experiment) -> (Vec<Unit>, Outcome) {
+    let mut trainer = Trainer::new(experiment, options(run), Vec::new()).unwrap();
+    let mut units = Vec::new();
+    loop {
+        match trainer.unit().unwrap() {
+            Unit::Ended(outcome) => return (units, outcome),
+            unit => units.push(unit),
+        }
+    }
 }
 
-/// Runs to the end, stopping after one piece in `chance`, each time to be taken up as by another process.
-fn stopping(run: &Path, experiment: Experiment, chance: usize) -> (Stops, Outcome) {
-    let mut rng = stream(7, "stops");
-    let (mut stops, mut stopped_after) = (Stops::default(), None);
+/// Runs to the end, stopping after each piece that `stops` names, each time to be taken up as by another process.
+fn stopping(run: &Path, experiment: Experiment, stops: &BTreeSet<usize>) -> Outcome {
     let mut settings = options(run);
     let mut trainer = Trainer::new(experiment, settings.clone(), Vec::new()).unwrap();
-    loop {
-        let unit = trainer.unit().unwrap();
-        match (stopped_after.take(), &unit) {
-            (_, Unit::Ended(outcome)) => return (stops, outcome.clone()),
-            (Some(Unit::Update), Unit::Update) => stops.between_updates += 1,
-            (Some(Unit::Round), Unit::Update) => stops.before_updates += 1,
-            _ => {}
+    for piece in 0.. {
+        if let Unit::Ended(outcome) = trainer.unit().unwrap() {
+            return outcome;
         }
-        if random::below(&mut rng, chance) == 0 {
+        if stops.contains(&piece) {
             settings.stop.store(true, Ordering::Relaxed);
             let ended = trainer.unit().unwrap();
             assert!(matches!(&ended, Unit::Ended(outcome) if outcome.reason == StopReason::Interrupted), "{ended:?}");
             drop(trainer);
             settings = options(run);
             trainer = Trainer::resume(&CATALOGUE, run, None, settings.clone(), Vec::new()).unwrap();
-            stops.all += 1;
-            stopped_after = Some(unit);
         }
     }
+    unreachable!("a run ends")
+}
+
+/// One piece in `chance`, and at least one of each kind of place: between two updates, before the first of them, after a round
+/// that calls for none, and after what was due.
+fn places(units: &[Unit], chance: usize) -> BTreeSet<usize> {
+    let mut rng = stream(7, "stops");
+    let mut places: BTreeSet<usize> = (0..units.len()).filter(|_| random::below(&mut rng, chance) == 0).collect();
+    let pair = |at: &usize| (&units[*at], &units[at + 1]);
+    let kinds: [fn((&Unit, &Unit)) -> bool; 4] = [
+        |pair| matches!(pair, (Unit::Update, Unit::Update)),
+        |pair| matches!(pair, (Unit::Round, Unit::Update)),
+        |pair| matches!(pair, (Unit::Round, Unit::Round)),
+        |pair| matches!(pair, (Unit::Duties, _)),
+    ];
+    for kind in kinds {
+        let found: Vec<usize> = (0..units.len() - 1).filter(|at| kind(pair(at))).collect();
+        assert!(!found.is_empty(), "there is no such place in the run");
+        places.insert(found[random::below(&mut rng, found.len())]);
+    }
+    places
 }
 
 /// Asserts that a run which stops again and again leaves the same behind as one that never did.
@@ -76,12 +92,12 @@ fn stops_of(algo: &str, env: &str, steps: u64, chance: usize, settings: &[&[&str
     let folder = tempfile::tempdir().unwrap();
     let (whole, pieces) = (folder.path().join("whole"), folder.path().join("pieces"));
     let experiment = config(find(algo).unwrap(), env, steps, 5, &settings.concat());
-    let reference = run_in(&whole, experiment.clone()).unwrap();
-    let (stops, outcome) = stopping(&pieces, experiment, chance);
-    assert_eq!((outcome.steps, outcome.updates), (steps, reference.updates), "{algo}");
-    assert_eq!(outcome.reason, StopReason::Finished, "{algo}");
-    assert!(stops.between_updates > 0 && stops.before_updates > 0, "{algo}: it never came to the point, {stops:?}");
-    assert_same(&format!("{algo} after {stops:?}"), &pieces, &whole);
+    let (units, reference) = undisturbed(&whole, experiment.clone());
+    let places = places(&units, chance);
+    let outcome = stopping(&pieces, experiment, &places);
+    let end = |outcome: &Outcome| (outcome.steps, outcome.updates, outcome.reason);
+    assert_eq!(end(&outcome), (steps, reference.updates, StopReason::Finished), "{algo}");
+    assert_same(&format!("{algo} stopped after pieces {places:?}"), &pieces, &whole);
 }
 
 #[test]

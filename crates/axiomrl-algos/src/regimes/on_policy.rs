@@ -254,8 +254,9 @@ impl Agent for OnPolicy {
 
     fn check_place(&self, _env_steps: u64, round: usize) -> Result<(), StateError> {
         let begun = self.rollout.filled + usize::from(round > 0);
-        let fits =
-            self.rollout.outcomes() == round && self.begun == begun && (self.learning || !self.rollout.is_full());
+        // A full rollout that nothing was learned from yet is where a run stopped before its first update.
+        let learnable = round == 0 && self.rollout.filled > 0;
+        let fits = self.rollout.outcomes() == round && self.begun == begun && (learnable || !self.learning);
         if fits { Ok(()) } else { Err(StateError::other_moment("the rollout")) }
     }
 

@@ -5,9 +5,9 @@ use axiomrl_algos::RunConfig;
 use axiomrl_algos::config::ConfigError;
 use serde_json::Value;
 
-/// Reads the file as a run file is read.
+/// Reads the file as a run file is read, but takes settings without an effect: the run wrote all it has.
 pub(super) fn read(catalogue: &Catalogue, text: &str) -> Result<RunConfig, ConfigError> {
-    Ok(catalogue.read(text, "config.yaml", &[])?.config)
+    Ok(catalogue.read_written(text, "config.yaml")?.0)
 }
 
 /// What differs, as `key: before -> after`. Not the number of steps: that one can be changed.
@@ -54,6 +54,17 @@ mod tests {
             assert_eq!((&file, &saved), (&config, &config), "{}", packaged.name);
             assert_eq!(differences(&saved, &file), Vec::<String>::new(), "{}", packaged.name);
         }
+    }
+
+    /// A program can set what a run file may not.
+    #[test]
+    fn settings_without_an_effect_are_no_edit() {
+        let catalogue = Catalogue::builtin();
+        let mut config = configs::read(&catalogue, "crossq/pendulum", &[]).unwrap().config;
+        config.algo_kwargs.0["tau"] = 0.5.into();
+        let text = to_yaml(&serde_json::to_value(&config).unwrap());
+        assert!(catalogue.read(&text, "x.yaml", &[]).is_err(), "it has none");
+        assert_eq!(read(&catalogue, &text).unwrap(), config);
     }
 
     #[test]

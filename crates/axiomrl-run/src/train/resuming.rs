@@ -11,7 +11,7 @@ use crate::loggers::monitor;
 use crate::memory::Purpose;
 use crate::metadata::{Metadata, RunStatus};
 use crate::observe::Observer;
-use crate::run_dir::RunDir;
+use crate::run_dir::{RunDir, RunDirError};
 use axiomrl_algos::{Agent, RunConfig, StateError, StateIo};
 use axiomrl_core::Metrics;
 use axiomrl_envs::{Seeding, VecEnv};
@@ -36,7 +36,14 @@ impl Trainer {
             found => found?,
         };
         let (run_folder, folder) = run_of(&folder);
-        let run_dir = RunDir::open(&run_folder)?;
+        let run_dir = RunDir::open(&run_folder).map_err(|error| match error {
+            // Users know what they gave, not where it led.
+            RunDirError::NotARun { .. } => {
+                let found = "it does not lie in a run folder".to_owned();
+                TrainError::from(CheckpointError::NotACheckpoint { path: path.to_path_buf(), found })
+            }
+            other => other.into(),
+        })?;
         // Before anything is read: whoever holds the lock may be replacing it right now.
         let lock = run_dir.lock()?;
         let saved = checkpoint::load(&folder)?;
@@ -98,10 +105,11 @@ impl Trainer {
         let lock = run_dir.lock()?;
         let path = run_dir.config();
         let text = fs::read_to_string(&path).map_err(|source| TrainError::Read { path, source })?;
-        let mut experiment = catalogue.read(&text, "config.yaml", &[]).map_err(SessionError::from)?;
-        let config = &mut experiment.config;
+        let (mut config, algorithm) = catalogue.read_written(&text, "config.yaml").map_err(SessionError::from)?;
         config.total_timesteps = total_timesteps.unwrap_or(config.total_timesteps);
         check_length(0, config.total_timesteps, config.total_timesteps)?;
+        let environments = catalogue.environments(&config).map_err(TrainError::environment)?;
+        let experiment = Experiment::new(config, algorithm, environments);
         let mut env = experiment.training_env()?;
         let agent = experiment.agent(env.as_ref(), Purpose::Train)?;
         env.reset(None).map_err(TrainError::environment)?;
