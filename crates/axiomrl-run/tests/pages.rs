@@ -166,7 +166,9 @@ fn periodic_checkpoints_of_one_process_share_pages() {
     loop {
         match trainer.unit().unwrap() {
             Unit::Ended(_) => break,
-            Unit::Duties if trainer.clock().at % 40 == 0 && !trainer.clock().is_over() => seen.push(pages(&run)),
+            Unit::Duties if trainer.clock().at.is_multiple_of(40) && !trainer.clock().is_over() => {
+                seen.push(pages(&run))
+            }
             _ => {}
         }
     }
