@@ -137,7 +137,8 @@ impl Setup {
 ///
 /// Between any two calls an agent can be saved, and one that is loaded goes on as if nothing had happened.
 pub trait Agent: Send {
-    /// What to do next: asked between rounds and at the end. Asking twice changes nothing.
+    /// What to do next: asked between rounds and at the end, never inside of one, for it closes the steps that were learned
+    /// from. Asking twice changes nothing more.
     fn need(&mut self, clock: Clock) -> Need;
 
     /// Environments `envs` begin anew with what `state` shows: after the first reset, and where they had to be restarted. An

@@ -11,7 +11,7 @@ mod sample;
 #[cfg(test)]
 mod tests;
 
-use crate::{Priorities, PrioritySpec};
+use crate::{Priorities, PrioritySpec, RewardScale};
 use axiomrl_envs::{ObsBuf, ObsRef, ObsWidths};
 use rows::Rows;
 
@@ -121,6 +121,8 @@ pub struct SequenceStore {
     chunks: Rows,
     states: Vec<f32>,
     priorities: Option<Priorities>,
+    /// What becomes of each reward before windows sum them up.
+    pub reward_scale: RewardScale,
 }
 
 impl SequenceStore {
@@ -145,6 +147,7 @@ impl SequenceStore {
             chunks: Rows::new(&spec, slots * rows),
             states: vec![0.0; slots * spec.state_width],
             priorities: spec.prioritized.map(|p| Priorities::new(p, slots)),
+            reward_scale: RewardScale::IDENTITY,
             spec,
         }
     }

@@ -28,7 +28,7 @@ use crate::metadata::{Best, RunStatus};
 use crate::observe::{Event, Observer};
 use crate::progress::ProgressDisplay;
 use axiomrl_algos::{Agent, Clock, Need, Phases, RunConfig};
-use axiomrl_core::Metrics;
+use axiomrl_core::{Dataset, Metrics};
 use axiomrl_envs::{ActionMap, EnvSource, Stepping, VecEnv};
 use folder::Folder;
 use record::Record;
@@ -46,6 +46,8 @@ pub struct TrainOptions {
     /// Keep nothing on disk: no folder, no logs, no checkpoints.
     pub without_folder: bool,
     pub quiet: bool,
+    /// The recorded transitions that a resumed run learns from, if it does: they are not part of its checkpoints.
+    pub prior: Option<Dataset>,
     /// Raised from outside to stop cleanly.
     pub stop: Arc<AtomicBool>,
 }

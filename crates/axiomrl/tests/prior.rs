@@ -114,6 +114,24 @@ fn pretraining_draws_recorded_rows_alone_and_then_both_are_mixed() {
 }
 
 #[test]
+fn a_run_goes_on_with_the_data_it_began_with() {
+    let root = tempfile::tempdir().unwrap();
+    let run = root.path().join("run");
+    let data = recorded(cartpole_space());
+    let mut catalogue = Catalogue::builtin();
+    catalogue.algorithm::<Watcher>(WatcherConfig::about(), WatcherConfig::default).unwrap();
+    let experiment = Experiment::new(WatcherConfig::default()).env_id("CartPole-v1").prior(data.clone());
+    experiment.set("eval_episodes", 1).run_dir(&run).train(20).unwrap();
+    let resume = |prior: Option<Dataset>| {
+        let options = TrainOptions { prior, quiet: true, ..TrainOptions::default() };
+        Trainer::resume(&catalogue, &run, Some(40), options, Vec::new()).map(|trainer| trainer.run().unwrap())
+    };
+    let error = resume(None).err().unwrap().to_string();
+    assert!(error.contains("recorded transitions") && error.contains("the same ones"), "{error}");
+    assert_eq!(resume(Some(data)).unwrap().steps, 40);
+}
+
+#[test]
 fn data_that_does_not_fit_and_data_that_is_missing_are_refused() {
     let other = recorded(Space::Box(BoxSpace::uniform(4, -1.0, 1.0)));
     let experiment = |settings: WatcherConfig| Experiment::new(settings).env_id("Acrobot-v1");

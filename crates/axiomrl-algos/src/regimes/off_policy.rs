@@ -119,6 +119,21 @@ impl OffPolicy {
         &masks[env * self.mask_width..(env + 1) * self.mask_width]
     }
 
+    /// A run that learns from recorded transitions goes on with the same ones.
+    fn visit_prior(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        let own = self.prior.as_ref().map(|(view, _)| hex(&view.store.sha256()));
+        let mut saved = own.clone();
+        io.value("prior", &mut saved)?;
+        if saved == own {
+            return Ok(());
+        }
+        let problem = match (saved, own) {
+            (Some(_), None) => "the run learns from recorded transitions; give it the same ones to go on",
+            _ => "the recorded transitions are not those that the run began with",
+        };
+        Err(StateError::Misfit { name: "prior".to_owned(), problem: problem.to_owned() })
+    }
+
     /// Begins an episode of `env` with what it shows now; one that was under way counts as cut off.
     fn begin(&mut self, env: usize, state: &VecState) {
         let mask = self.mask_row(&state.masks, env);
@@ -163,6 +178,7 @@ impl Agent for OffPolicy {
         if let Some(rewards) = &mut self.rewards {
             rewards.count(envs.clone(), state);
         }
+        self.acting.learner.feedback(&mut self.memory, envs.clone(), actions, &state.reward);
         let width = self.acting.spaces().action.width();
         for env in envs {
             if !state.stepped[env] {
@@ -252,6 +268,7 @@ impl Agent for OffPolicy {
         io.rng("rng.store", &mut self.store_rng)?;
         io.rng("rng.learn", &mut self.learn_rng)?;
         self.pace.visit_state(io)?;
+        self.visit_prior(io)?;
         if let Some(rewards) = &mut self.rewards {
             rewards.visit_state(io)?;
         }
@@ -261,6 +278,10 @@ impl Agent for OffPolicy {
         }
         Ok(())
     }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Recorded transitions must be of the same kind as those of the run.

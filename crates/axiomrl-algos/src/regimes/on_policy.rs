@@ -196,7 +196,8 @@ impl Agent for OnPolicy {
         Ok(())
     }
 
-    fn observe(&mut self, envs: Range<usize>, _actions: &[f32], state: &VecState) -> Result<(), LearnError> {
+    fn observe(&mut self, envs: Range<usize>, actions: &[f32], state: &VecState) -> Result<(), LearnError> {
+        self.acting.learner.feedback(&mut self.memory, envs.clone(), actions, &state.reward);
         self.acting.count(state.obs.range(envs.clone()));
         if let Some(rewards) = &mut self.rewards {
             rewards.count(envs.clone(), state);

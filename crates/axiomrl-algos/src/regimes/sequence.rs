@@ -8,7 +8,7 @@ use crate::parts::checks::BuildError;
 use crate::parts::statistics::RewardStats;
 use crate::policy::{ActInput, Acting, Actor, Memory, Mode, Policy};
 use crate::state::{StateError, StateIo, Streamed};
-use axiomrl_core::{Metrics, Schedule, SequenceBatch, SequenceOutcome, SequenceSpec, SequenceStore};
+use axiomrl_core::{Metrics, RewardScale, Schedule, SequenceBatch, SequenceOutcome, SequenceSpec, SequenceStore};
 use axiomrl_envs::{ObsBuf, Rng, VecState};
 use std::io::{self, Read, Write};
 use std::ops::Range;
@@ -174,6 +174,7 @@ impl Agent for Sequence {
         if let Some(rewards) = &mut self.rewards {
             rewards.count(envs.clone(), state);
         }
+        self.acting.learner.feedback(&mut self.memory, envs.clone(), actions, &state.reward);
         let action_width = self.store.spec().action_width;
         for env in envs.clone() {
             if !state.stepped[env] {
@@ -197,15 +198,12 @@ impl Agent for Sequence {
 
     fn update(&mut self, clock: Clock, metrics: &mut Metrics) -> Result<u64, LearnError> {
         let beta = self.priority_beta.at(clock.fraction()) as f32;
+        self.store.reward_scale = self.rewards.as_ref().map_or(RewardScale::IDENTITY, RewardStats::scale);
         self.store.sample(self.batch_size, beta, &mut self.store_rng, &mut self.batch);
         // The store keeps what it was given; from here on it is as networks take it.
         if let Some(stats) = &self.acting.stats {
             let width = self.batch.obs.widths().floats;
             stats.scale(&mut self.batch.obs.floats, width);
-        }
-        if let Some(rewards) = &self.rewards {
-            let scale = rewards.scale();
-            self.batch.reward.iter_mut().for_each(|reward| *reward *= scale.scale);
         }
         self.errors.clear();
         let closes_burst = self.pace.closes_burst();

@@ -80,7 +80,7 @@ impl SequenceStore {
         let (mut reward, mut discount) = (0.0, 1.0);
         for t in start..spec.length {
             let row = first + t;
-            reward += discount * self.chunks.reward[row];
+            reward += discount * self.reward_scale.apply(self.chunks.reward[row]);
             discount *= spec.gamma;
             let next = t + 1;
             if self.chunks.flags[row] & TERMINATED != 0 {

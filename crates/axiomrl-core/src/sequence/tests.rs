@@ -221,3 +221,35 @@ fn a_foreign_or_cut_file_is_refused_and_changes_nothing() {
     assert!(store.read(&mut forged.as_slice()).unwrap_err().to_string().contains("never completed"));
     assert_eq!(bytes(&store), before);
 }
+
+#[test]
+fn rewards_are_scaled_and_clipped_one_by_one_before_they_are_summed() {
+    // Rewards 1, 2, 3, 4; doubled and clipped at 5 they are 2, 4, 5, 5.
+    let mut store = played(SequenceSpec { n_step: 2, ..spec(4, 0) }, ".....");
+    store.reward_scale = crate::RewardScale { scale: 2.0, shift: 0.0, clip: Some(5.0) };
+    let [chunk] = &chunks(&store)[..] else { panic!("one chunk of four steps") };
+    assert_eq!(chunk.reward, [4.0, 6.5, 7.5, 5.0]);
+}
+
+#[test]
+fn what_is_cut_off_is_valued_where_it_stood_and_nothing_is_learned_there() {
+    // Two steps, then the environment is lost before the third; then a new episode.
+    let mut store = played(spec(4, 0), "..");
+    store.cut_off(0, ObsRef::of_floats(1, &[2.5]), &[]);
+    for obs in [7.0, 8.0] {
+        step(&mut store, 0, obs, '.');
+    }
+    let [chunk] = &chunks(&store)[..] else { panic!("one chunk of four rows") };
+    assert_eq!(obs(chunk), [1.0, 2.0, 2.5, 7.0, 8.0]);
+    assert_eq!(chunk.mask, [true, true, false, true]);
+    assert_eq!(chunk.starts, [true, false, false, true, false]);
+    assert_eq!((chunk.next[1], chunk.discount[1]), (2, 0.5), "valued, for the world did not end");
+    // A step that was opened and then lost is such a place itself.
+    let mut store = played(spec(4, 0), "..");
+    store.open(0, ObsRef::of_floats(1, &[2.5]), &[], &[0.0]);
+    store.cut_off(0, ObsRef::of_floats(1, &[9.0]), &[]);
+    for obs in [7.0, 8.0] {
+        step(&mut store, 0, obs, '.');
+    }
+    assert_eq!(chunks(&store)[0].mask, [true, true, false, true]);
+}

@@ -48,7 +48,8 @@ impl Trainer {
         let lock = run_dir.lock()?;
         let saved = checkpoint::load(&folder)?;
         let record: Record = part(&saved, "record")?;
-        let experiment = resumed_experiment(catalogue, &saved, &run_dir, total_timesteps)?;
+        let mut experiment = resumed_experiment(catalogue, &saved, &run_dir, total_timesteps)?;
+        experiment.prior = options.prior.clone();
         let restored = Restored::new(&experiment, &record, &saved)?;
         let (phases, done) = (restored.agent.phases(experiment.config.total_timesteps), record.env_steps);
         check_length(done, phases.steps, experiment.config.total_timesteps)?;
@@ -109,7 +110,8 @@ impl Trainer {
         config.total_timesteps = total_timesteps.unwrap_or(config.total_timesteps);
         check_length(0, config.total_timesteps, config.total_timesteps)?;
         let environments = catalogue.environments(&config).map_err(TrainError::environment)?;
-        let experiment = Experiment::new(config, algorithm, environments);
+        let mut experiment = Experiment::new(config, algorithm, environments);
+        experiment.prior = options.prior.clone();
         let mut env = experiment.training_env()?;
         let agent = experiment.agent(env.as_ref(), Purpose::Train)?;
         env.reset(None).map_err(TrainError::environment)?;
