@@ -70,6 +70,22 @@ pub use axiomrl_envs as envs;
 pub use axiomrl_nn as nn;
 pub use axiomrl_run as run;
 
+/// The choices that settings are made of, and the settings that other names than their own stand for.
+pub mod settings {
+    pub use axiomrl_algos::actor_critic::{
+        ActorKind, ActorReducer, CriticOutput, PixelActor, TargetAction, TargetReducer, pixel_presets, presets,
+    };
+    pub use axiomrl_algos::goal::HerBase;
+    pub use axiomrl_algos::parts::noise::Exploration as ActionExploration;
+    pub use axiomrl_algos::parts::sight::Vision;
+    pub use axiomrl_algos::parts::temperature::TemperatureSetting;
+    pub use axiomrl_algos::q_learning::{
+        Backup, Diagonal, Exploration, HeadKind, NafExploration, presets as q_learning_presets,
+    };
+    pub use axiomrl_core::GoalStrategy;
+    pub use axiomrl_nn::{Activation, CellKind};
+}
+
 /// The command line.
 #[cfg(feature = "cli")]
 pub mod cli {

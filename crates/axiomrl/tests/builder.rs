@@ -69,14 +69,36 @@ fn a_trainer_can_be_driven_piece_by_piece() {
     assert_send::<Trainer>();
 }
 
+/// Every choice of every setting can be named from outside.
+#[test]
+fn choices_can_be_written_in_code() {
+    use axiomrl::settings::*;
+    let sac = Sac {
+        actor: ActorKind::TanhGaussian,
+        target_action: TargetAction::OnlineActor,
+        critic_output: CriticOutput::Scalar,
+        target_reducer: TargetReducer::Min,
+        actor_reducer: ActorReducer::Min,
+        ent_coef: Some(TemperatureSetting::Auto),
+        exploration: ActionExploration::Policy,
+        activation: Activation::Relu,
+        hidden_sizes: vec![8],
+        goal_selection_strategy: GoalStrategy::Future,
+        ..Sac::default()
+    };
+    assert_eq!(sac.actor, ActorKind::TanhGaussian);
+    let dqn = Dqn { head: HeadKind::Quantile, backup: Backup::Max, exploration: Exploration::Epsilon, ..small_dqn() };
+    assert_eq!(Dqn { vision: Vision::Small, ..dqn }.head, HeadKind::Quantile);
+    let naf = Naf { exploration: NafExploration::Colored, diagonal: Diagonal::Exp, ..Naf::default() };
+    assert_eq!(naf.diagonal, Diagonal::Exp);
+    assert_eq!(Drqn { cell: CellKind::Gru, ..Drqn::default() }.cell, CellKind::Gru);
+    assert_eq!(DrQv2 { actor: PixelActor::TanhGaussian, ..DrQv2::default() }.actor, PixelActor::TanhGaussian);
+    assert_eq!(Her { base: HerBase::Sac, ..Her::default() }.base, HerBase::Sac);
+}
+
 #[test]
 fn other_names_of_the_same_settings_are_known() {
-    let td3 = Sac {
-        hidden_sizes: vec![8, 8],
-        batch_size: 8,
-        learning_starts: 20,
-        ..axiomrl::algos::actor_critic::presets::td3()
-    };
+    let td3 = Sac { hidden_sizes: vec![8, 8], batch_size: 8, learning_starts: 20, ..axiomrl::settings::presets::td3() };
     let trained = Experiment::new(td3).named("td3").env_id("Pendulum-v1").set("eval_episodes", 1).train(60).unwrap();
     assert_eq!(trained.trainer.config().algo, "td3");
 }

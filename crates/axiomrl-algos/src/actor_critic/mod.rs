@@ -7,5 +7,7 @@ mod pixels;
 
 pub use discrete_sac::{DiscreteSac, DiscreteSacConfig};
 pub use mpo::{Mpo, MpoConfig};
-pub use off_policy_ac::{AcConfig, OffPolicyAc, presets};
-pub use pixels::{PixelAc, PixelConfig, presets as pixel_presets};
+pub use off_policy_ac::{
+    AcConfig, ActorKind, ActorReducer, CriticOutput, OffPolicyAc, TargetAction, TargetReducer, presets,
+};
+pub use pixels::{PixelAc, PixelActor, PixelConfig, presets as pixel_presets};

@@ -2,4 +2,4 @@
 
 mod her;
 
-pub use her::{Her, HerConfig};
+pub use her::{Her, HerBase, HerConfig};

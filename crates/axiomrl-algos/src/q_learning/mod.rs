@@ -19,5 +19,5 @@ mod tests;
 
 pub use config::{Backup, DqnConfig, Exploration, HeadKind};
 pub use dqn::Dqn;
-pub use naf::{Naf, NafConfig};
+pub use naf::{Diagonal, Naf, NafConfig, NafExploration};
 pub use recurrent::{Drqn, DrqnConfig};

@@ -44,7 +44,8 @@ use axiomrl_nn::{
     gradients, leaf,
 };
 use garde::Validate;
-use head::{Diagonal, NafHead};
+pub use head::Diagonal;
+use head::NafHead;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -11,7 +11,7 @@ pub mod presets;
 mod settings;
 mod target;
 
-pub use settings::AcConfig;
+pub use settings::{AcConfig, ActorKind, ActorReducer, CriticOutput, TargetAction, TargetReducer};
 
 use crate::agent::Setup;
 use crate::config::{Idle, Problem};

@@ -10,7 +10,7 @@ mod nets;
 pub mod presets;
 mod settings;
 
-pub use settings::PixelConfig;
+pub use settings::{PixelActor, PixelConfig};
 
 use crate::agent::Setup;
 use crate::config::{Idle, Problem};
