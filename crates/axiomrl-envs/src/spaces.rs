@@ -73,14 +73,6 @@ impl BoxSpace {
     }
 }
 
-/// The part of a flattened Dict space that one entry occupies.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NamedRange {
-    pub name: String,
-    pub start: usize,
-    pub end: usize,
-}
-
 /// The kinds of spaces, with Gymnasium's meaning.
 ///
 /// Whatever the kind, a value is a row of numbers: a `Discrete` action is one whole number, a `MultiDiscrete` one a
@@ -140,23 +132,6 @@ impl Space {
             Space::Box(b) => b.shape.as_slice().try_into().ok(),
             _ => None,
         }
-    }
-
-    /// Where each entry of a Dict lies in the flattened row (one unnamed range for other spaces).
-    pub fn named_ranges(&self) -> Vec<NamedRange> {
-        let Space::Dict { entries } = self else {
-            return vec![NamedRange { name: String::new(), start: 0, end: self.width() }];
-        };
-        let mut start = 0;
-        entries
-            .iter()
-            .map(|(name, space)| {
-                let end = start + space.width();
-                let range = NamedRange { name: name.clone(), start, end };
-                start = end;
-                range
-            })
-            .collect()
     }
 
     /// The kind as users write it.
