@@ -31,9 +31,7 @@ pub enum EvalError {
     Learn(#[from] LearnError),
     #[error("the policy was made for other spaces than the environment has: {0}")]
     OtherSpaces(String),
-    #[error(
-        "there are no environments to evaluate in; set `eval_episodes` to 1 and `eval_interval` to 0 in a run without"
-    )]
+    #[error("there are no environments to evaluate in; let the source make some for `Purpose::Evaluation`")]
     NoEnvironments,
 }
 
