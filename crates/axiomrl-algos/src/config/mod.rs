@@ -8,6 +8,7 @@
 mod choices;
 mod document;
 mod error;
+mod groups;
 mod problem;
 #[cfg(test)]
 mod tests;
@@ -19,6 +20,7 @@ pub use choices::choices;
 pub use document::Document;
 pub(crate) use document::{overlay, plain};
 pub use error::ConfigError;
+pub(crate) use groups::settings;
 pub use problem::{Idle, Problem, fixed_temperature, goals, priorities};
 pub(crate) use tree::{Node, Place};
 

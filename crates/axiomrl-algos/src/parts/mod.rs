@@ -3,13 +3,13 @@
 pub mod actions;
 pub mod checks;
 pub mod columns;
-pub mod encode;
-pub mod group;
+pub mod descend;
 pub mod hindsight;
+pub mod input;
 pub mod noise;
 pub mod renorm;
-pub mod sight;
 pub mod statistics;
 pub mod temperature;
 pub mod torso;
+pub mod tracked;
 pub mod weight_noise;

@@ -32,8 +32,8 @@ mod minibatches;
 use crate::agent::{Diverged, LearnError, Setup, UpdateContext, finite};
 use crate::config::{Problem, choices, layer_widths};
 use crate::parts::checks::BuildError;
-use crate::parts::group::{ParamGroup, slices};
-use crate::parts::sight::Vision;
+use crate::parts::descend::{ParamGroup, slices};
+use crate::parts::input::Vision;
 use crate::parts::torso::{Sequences, Torso, TorsoSpec};
 use crate::policy::{ActInput, Actor, Memory, Mode};
 use crate::policy_gradient::passes::Passes;
@@ -199,10 +199,9 @@ impl RecurrentPpoLearner {
         let shape = TorsoSpec {
             observations: setup.observation_space(),
             vision: config.vision,
-            encoder: &config.hidden_sizes,
+            layers: &config.hidden_sizes,
             activation: config.activation,
-            cell: config.cell,
-            hidden: config.recurrent_hidden_size,
+            memory: Some((config.cell, config.recurrent_hidden_size)),
         };
         let torso = Torso::new(&shape, &orthogonal(gain), &mut rng)?;
         let value_torso = (!config.shared).then(|| Torso::new(&shape, &orthogonal(gain), &mut rng)).transpose()?;

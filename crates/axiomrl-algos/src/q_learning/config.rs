@@ -1,7 +1,7 @@
 //! The settings of the whole family of discrete-action value learners.
 
 use crate::config::{Idle, Problem, choices, goals, layer_widths, priorities, some_updates};
-use crate::parts::sight::Vision;
+use crate::parts::input::Vision;
 use axiomrl_core::{GoalStrategy, Schedule};
 use axiomrl_nn::Activation;
 use garde::Validate;

@@ -35,7 +35,7 @@ use crate::agent::Setup;
 use crate::config::{Idle, Problem};
 use crate::parts::checks::BuildError;
 use crate::parts::hindsight::hindsight;
-use crate::parts::sight::Sight;
+use crate::parts::input::ObsEncoder;
 use crate::regimes::{Learner, ReplaySettings, prioritized_replay_settings};
 use crate::registry::Algorithm;
 use axiomrl_envs::Space;
@@ -68,7 +68,7 @@ impl Algorithm for Dqn {
         let settings = replay_settings(&config, setup)?;
         let adam = OptimizerConfig::Adam(AdamConfig { eps: config.adam_eps, ..AdamConfig::default() });
         let mut rng = setup.rng("init");
-        let sight = Sight::new(setup.observation_space(), config.vision, &Init::pytorch(), &mut rng)?;
+        let sight = ObsEncoder::new(setup.observation_space(), config.vision, &Init::pytorch(), &mut rng)?;
         let count = config.num_quantiles;
         if matches!(config.head, HeadKind::Implicit | HeadKind::Fqf) {
             let (hidden, activation) = (&config.hidden_sizes, config.activation);

@@ -7,7 +7,7 @@
 //! ```
 
 use crate::agent::{Diverged, UpdateContext, finite};
-use crate::parts::group::ParamGroup;
+use crate::parts::descend::ParamGroup;
 use crate::state::{StateError, StateIo};
 use axiomrl_core::{Batch, Schedule};
 use axiomrl_nn::{Activation, Init, Mlp, MlpSpec, OptimizerConfig, RmsPropConfig, fused_loss, gradients, leaf};

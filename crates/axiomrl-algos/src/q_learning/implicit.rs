@@ -5,8 +5,9 @@ use super::heads::Head;
 use super::model::{LossFn, Model, Shape};
 use super::outcomes::Outcomes;
 use crate::agent::{Diverged, UpdateContext, finite};
-use crate::parts::group::{ParamGroup, slices};
-use crate::parts::sight::Sight;
+use crate::parts::descend::{ParamGroup, slices};
+use crate::parts::input::ObsEncoder;
+use crate::parts::tracked::Trainable;
 use crate::state::{StateError, StateIo};
 use axiomrl_core::Batch;
 use axiomrl_envs::{ObsRef, Rng};
@@ -19,7 +20,7 @@ use rand_chacha::ChaCha8Rng;
 /// Features of the observation, times features of the fraction, to the returns of all actions.
 #[derive(Clone)]
 pub struct ImplicitNet {
-    sight: Sight,
+    sight: ObsEncoder,
     torso: Mlp,
     embedding: Mlp,
     head: Mlp,
@@ -38,7 +39,7 @@ struct Scratch {
 
 impl ImplicitNet {
     pub fn new(
-        sight: Sight,
+        sight: ObsEncoder,
         hidden: &[usize],
         activation: Activation,
         actions: usize,
@@ -249,7 +250,7 @@ impl Model for ImplicitModel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parts::sight::Vision;
+    use crate::parts::input::Vision;
     use axiomrl_envs::{BoxSpace, Space};
 
     #[test]
@@ -264,7 +265,7 @@ mod tests {
     fn shapes_of_the_network() {
         let mut rng = axiomrl_core::stream(1, "test");
         let space = Space::Box(BoxSpace::uniform(4, -1.0, 1.0));
-        let sight = Sight::new(&space, Vision::Auto, &Init::pytorch(), &mut rng).unwrap();
+        let sight = ObsEncoder::new(&space, Vision::Auto, &Init::pytorch(), &mut rng).unwrap();
         let mut net = ImplicitNet::new(sight, &[16, 8], Activation::Relu, 3, 64, &mut rng);
         let features = net.observe(ObsRef::of_floats(2, &[0.1; 8])).to_vec();
         assert_eq!(features.len(), 2 * 8);

@@ -4,8 +4,9 @@ use super::direct::DirectNet;
 use super::heads::Head;
 use super::outcomes::Outcomes;
 use crate::agent::{Diverged, UpdateContext, finite};
-use crate::parts::group::{ParamGroup, slices};
-use crate::parts::sight::Sight;
+use crate::parts::descend::{ParamGroup, slices};
+use crate::parts::input::ObsEncoder;
+use crate::parts::tracked::Trainable;
 use crate::state::{StateError, StateIo};
 use axiomrl_core::Batch;
 use axiomrl_envs::{ObsRef, Rng};
@@ -58,7 +59,7 @@ pub struct DirectModel {
 /// What a network looks with, and what it makes of it.
 #[derive(Clone)]
 struct Seeing {
-    sight: Sight,
+    sight: ObsEncoder,
     net: DirectNet,
 }
 
@@ -79,7 +80,7 @@ impl Seeing {
 }
 
 impl DirectModel {
-    pub fn new(sight: Sight, net: DirectNet, optimizer: &OptimizerConfig, max_norm: f32) -> Self {
+    pub fn new(sight: ObsEncoder, net: DirectNet, optimizer: &OptimizerConfig, max_norm: f32) -> Self {
         let mut online = Seeing { sight, net };
         let group = ParamGroup::new(optimizer, &online.params(), max_norm);
         let target = online.clone();

@@ -29,9 +29,9 @@
 mod head;
 
 use crate::agent::{Clock, LearnError, Setup, UpdateContext, finite};
-use crate::config::{Idle, Problem, choices, layer_widths, some_updates};
+use crate::config::{Idle, Problem, settings};
 use crate::parts::checks::BuildError;
-use crate::parts::encode::Encoder;
+use crate::parts::input::{Flatten, Vision};
 use crate::parts::noise::{ActionNoise, Exploration, add_noise};
 use crate::policy::{ActInput, Actor, Memory, Mode};
 use crate::regimes::{Learner, ReplayLearner, replay_settings};
@@ -43,7 +43,6 @@ use axiomrl_nn::{
     Activation, AdamConfig, Init, Mlp, MlpSpec, Optimizer, OptimizerConfig, clip_scale, fused_loss, global_norm,
     gradients, leaf,
 };
-use garde::Validate;
 pub use head::Diagonal;
 use head::NafHead;
 use schemars::JsonSchema;
@@ -63,60 +62,27 @@ pub enum NafExploration {
     Precision,
 }
 
-/// Settings of NAF.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, Validate)]
-#[serde(deny_unknown_fields, default)]
-#[garde(allow_unvalidated)]
-pub struct NafConfig {
-    /// Step size of Adam.
-    #[garde(custom(Schedule::range_ok(0.0, 1.0)))]
-    pub learning_rate: Schedule,
-    /// Transitions kept.
-    #[garde(range(min = 1, max = 100_000_000))]
-    pub buffer_capacity: usize,
-    /// Transitions per update.
-    #[garde(range(min = 1, max = 65_536))]
-    pub batch_size: usize,
-    /// Random steps before the first update.
-    #[garde(range(max = 1_000_000_000_000_000_u64))]
-    pub learning_starts: u64,
-    /// Environment steps between bursts of updates.
-    #[garde(range(min = 1, max = 1_000_000_000_000_u64))]
-    pub train_frequency: u64,
-    /// Updates in a burst; -1 makes as many as steps were taken.
-    #[garde(range(min = -1, max = 100_000), custom(some_updates))]
-    pub gradient_steps: i64,
-    /// How much of the network the target network takes over per update.
-    #[garde(range(min = 0.0, max = 1.0))]
-    pub tau: f32,
-    /// Discount per step.
-    #[garde(range(min = 0.0, max = 1.0))]
-    pub gamma: f32,
-    /// Rewards summed before bootstrapping.
-    #[garde(range(min = 1, max = 1000))]
-    pub n_step: usize,
-    /// Factor on rewards before they are learned from.
-    #[garde(range(min = 1e-6, max = 1e6))]
-    pub reward_scale: f32,
-    /// Largest global norm of a gradient.
-    #[garde(range(min = 0.0))]
-    pub max_grad_norm: f32,
-    /// Noise added to the best action while collecting.
-    pub exploration: NafExploration,
-    /// Size of that noise, over the run.
-    #[garde(custom(Schedule::range_ok(0.0, 10.0)))]
-    pub exploration_noise: Schedule,
-    /// Slowest movement of coloured noise, in steps: about the length of an episode.
-    #[garde(range(min = 2, max = 1_000_000))]
-    pub exploration_horizon: usize,
-    /// What keeps the diagonal of the triangle positive.
-    pub diagonal: Diagonal,
-    /// Widths of the hidden layers.
-    #[garde(custom(layer_widths))]
-    pub hidden_sizes: Vec<usize>,
-    /// Non-linearity of the hidden layers.
-    #[schemars(schema_with = "choices::<Activation>")]
-    pub activation: Activation,
+settings! {
+    /// Settings of NAF.
+    pub struct NafConfig {
+        ..learning_rate,
+        ..replay,
+        ..network,
+        ..action_noise,
+        /// How much of the network the target network takes over per update.
+        #[garde(range(min = 0.0, max = 1.0))]
+        pub tau: f32,
+        /// Factor on rewards before they are learned from.
+        #[garde(range(min = 1e-6, max = 1e6))]
+        pub reward_scale: f32,
+        /// Largest global norm of a gradient.
+        #[garde(range(min = 0.0))]
+        pub max_grad_norm: f32,
+        /// Noise added to the best action while collecting.
+        pub exploration: NafExploration,
+        /// What keeps the diagonal of the triangle positive.
+        pub diagonal: Diagonal,
+    }
 }
 
 impl Default for NafConfig {
@@ -137,6 +103,7 @@ impl Default for NafConfig {
             exploration_noise: Schedule::Constant(0.2),
             exploration_horizon: 1000,
             diagonal: Diagonal::Exp,
+            vision: Vision::Auto,
             hidden_sizes: vec![256, 256],
             activation: Activation::Relu,
         }
@@ -170,7 +137,7 @@ impl Algorithm for Naf {
 /// The learner of NAF.
 struct NafLearner {
     config: NafConfig,
-    encoder: Encoder,
+    encoder: Flatten,
     head: NafHead,
     online: Mlp,
     target: Mlp,
@@ -183,7 +150,7 @@ struct NafLearner {
 
 impl NafLearner {
     fn new(config: NafConfig, setup: &Setup) -> Self {
-        let encoder = Encoder::new(setup.observation_space());
+        let encoder = Flatten::new(setup.observation_space());
         let head = NafHead { d: setup.action_width(), diagonal: config.diagonal };
         let spec = MlpSpec::new(encoder.width(), &config.hidden_sizes, head.outputs(), config.activation);
         // A small last layer: the first actions are near the middle and the first precision near 1.

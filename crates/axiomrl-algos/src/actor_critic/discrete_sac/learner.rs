@@ -4,7 +4,7 @@ use super::DiscreteSacConfig;
 use super::choices::Choices;
 use crate::agent::{Diverged, LearnError, Setup, UpdateContext, finite};
 use crate::parts::actions::argmax;
-use crate::parts::encode::Encoder;
+use crate::parts::input::Flatten;
 use crate::parts::temperature::Temperature;
 use crate::policy::{ActInput, Actor, Memory, Mode};
 use crate::regimes::ReplayLearner;
@@ -18,7 +18,7 @@ use axiomrl_nn::{
 /// The learner of discrete SAC.
 pub struct DiscreteSacLearner {
     config: DiscreteSacConfig,
-    encoder: Encoder,
+    encoder: Flatten,
     actions: usize,
     actor: Mlp,
     /// Both critics: a network with two members.
@@ -34,7 +34,7 @@ pub struct DiscreteSacLearner {
 
 impl DiscreteSacLearner {
     pub fn new(config: DiscreteSacConfig, actions: usize, setup: &Setup) -> Self {
-        let encoder = Encoder::new(setup.observation_space());
+        let encoder = Flatten::new(setup.observation_space());
         let mut rng = setup.rng("init");
         let spec = || MlpSpec::new(encoder.width(), &config.hidden_sizes, actions, config.activation);
         let actor = Mlp::new(spec(), 1, &Init::pytorch(), &mut rng);

@@ -4,7 +4,7 @@ use super::MpoConfig;
 use super::duals::{LEAST_RAW, Move, multiplier, sample_weights};
 use crate::agent::{Diverged, LearnError, Setup, UpdateContext, finite};
 use crate::parts::columns::join_columns;
-use crate::parts::encode::Encoder;
+use crate::parts::input::Flatten;
 use crate::policy::{ActInput, Actor, Memory, Mode};
 use crate::regimes::ReplayLearner;
 use crate::state::{StateError, StateIo};
@@ -23,7 +23,7 @@ const LEAST_STD: f32 = 1e-4;
 /// The learner of MPO.
 pub struct MpoLearner {
     config: MpoConfig,
-    encoder: Encoder,
+    encoder: Flatten,
     d: usize,
     actor: Mlp,
     actor_target: Mlp,
@@ -45,7 +45,7 @@ pub struct MpoLearner {
 
 impl MpoLearner {
     pub fn new(config: MpoConfig, setup: &Setup) -> Self {
-        let encoder = Encoder::new(setup.observation_space());
+        let encoder = Flatten::new(setup.observation_space());
         let d = setup.action_width();
         let mut rng = setup.rng("init");
         let network = |inputs: usize, outputs: usize, rng: &mut Rng| {

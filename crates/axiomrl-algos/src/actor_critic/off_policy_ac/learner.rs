@@ -5,7 +5,7 @@ use super::critic::{Critic, Transitions};
 use super::settings::{AcConfig, ActorKind, TargetAction};
 use crate::agent::{Clock, Diverged, LearnError, Setup, UpdateContext};
 use crate::parts::columns::join_columns;
-use crate::parts::encode::Encoder;
+use crate::parts::input::Flatten;
 use crate::parts::noise::{ActionNoise, Exploration, add_noise};
 use crate::parts::temperature::{Temperature, TemperatureSetting};
 use crate::policy::{self, ActInput, Memory, Mode};
@@ -23,7 +23,7 @@ const SETTLED: u64 = 500;
 
 pub struct AcLearner {
     config: AcConfig,
-    encoder: Encoder,
+    encoder: Flatten,
     actions: usize,
     actor: Actor,
     critic: Critic,
@@ -42,7 +42,7 @@ pub struct AcLearner {
 
 impl AcLearner {
     pub fn new(config: AcConfig, setup: &Setup) -> Self {
-        let encoder = Encoder::new(setup.observation_space());
+        let encoder = Flatten::new(setup.observation_space());
         let actions = setup.action_width();
         let mut rng = setup.rng("init");
         let actor = Actor::new(&config, encoder.width(), actions, &mut rng);

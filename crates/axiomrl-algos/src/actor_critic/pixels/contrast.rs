@@ -1,6 +1,6 @@
 //! Recognising two views of the same image among those of others.
 
-use crate::parts::group::ParamGroup;
+use crate::parts::descend::ParamGroup;
 use crate::state::{StateError, StateIo};
 use axiomrl_envs::Rng;
 use axiomrl_nn::{OptimizerConfig, Params};

@@ -6,10 +6,11 @@ use super::nets::{Actor, CRITICS, Critics};
 use super::settings::{PixelActor, PixelConfig};
 use crate::agent::{Clock, Diverged, LearnError, Setup, UpdateContext, finite};
 use crate::parts::checks::BuildError;
-use crate::parts::group::{ParamGroup, slices};
+use crate::parts::descend::{ParamGroup, slices};
+use crate::parts::input::ObsEncoder;
 use crate::parts::noise::fill_normal;
-use crate::parts::sight::Sight;
 use crate::parts::temperature::{Temperature, TemperatureSetting};
+use crate::parts::tracked::Trainable;
 use crate::policy::{self, ActInput, Memory, Mode};
 use crate::regimes::ReplayLearner;
 use crate::state::{StateError, StateIo};
@@ -27,9 +28,9 @@ pub struct PixelLearner {
     config: PixelConfig,
     shift: RandomShift,
     actions: usize,
-    sight: Sight,
+    sight: ObsEncoder,
     /// The slow copy, where there is one.
-    target_sight: Option<Sight>,
+    target_sight: Option<ObsEncoder>,
     critics: Critics,
     target_critics: Critics,
     critic_group: ParamGroup,
@@ -55,7 +56,7 @@ impl PixelLearner {
         let actions = setup.action_width();
         let mut rng = setup.rng("init");
         let relu = Init::Orthogonal { hidden_gain: std::f32::consts::SQRT_2, output_gain: 1.0 };
-        let mut sight = Sight::new(setup.observation_space(), config.vision, &relu, &mut rng)?;
+        let mut sight = ObsEncoder::new(setup.observation_space(), config.vision, &relu, &mut rng)?;
         let (features, hidden) = (config.feature_dim, &config.hidden_sizes[..]);
         let mut critics = Critics::new(sight.width(), features, hidden, actions, &mut rng);
         let gaussian = config.actor == PixelActor::TanhGaussian;

@@ -1,7 +1,7 @@
 //! The algorithms that are settings of this learner.
 
 use super::settings::{PixelActor, PixelConfig};
-use crate::parts::sight::Vision;
+use crate::parts::input::Vision;
 use crate::parts::temperature::TemperatureSetting;
 use axiomrl_core::Schedule;
 

@@ -1,7 +1,7 @@
 //! Settings of the actor-critic methods that learn from images.
 
 use crate::config::{Idle, Problem, fixed_temperature, layer_widths, some_updates};
-use crate::parts::sight::Vision;
+use crate::parts::input::Vision;
 use crate::parts::temperature::TemperatureSetting;
 use axiomrl_core::Schedule;
 use garde::Validate;

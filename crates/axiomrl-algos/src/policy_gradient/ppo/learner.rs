@@ -3,7 +3,7 @@
 use super::PpoConfig;
 use crate::agent::{Diverged, LearnError, Setup, UpdateContext, finite};
 use crate::parts::checks::BuildError;
-use crate::parts::encode::Encoder;
+use crate::parts::input::Flatten;
 use crate::policy::{ActInput, Actor, Memory, Mode};
 use crate::policy_gradient::passes::Passes;
 use crate::policy_gradient::ppo_loss::{Minibatch, PpoReport, PpoTerms, ppo_loss};
@@ -20,7 +20,7 @@ use axiomrl_nn::{
 /// The learner of PPO.
 pub struct PpoLearner {
     config: PpoConfig,
-    encoder: Encoder,
+    encoder: Flatten,
     distribution: Distribution,
     policy: Mlp,
     value: Mlp,
@@ -40,7 +40,7 @@ pub struct PpoLearner {
 impl PpoLearner {
     pub fn new(config: PpoConfig, setup: &Setup) -> Result<Self, BuildError> {
         let distribution = distribution_for(setup.action_space())?;
-        let encoder = Encoder::new(setup.observation_space());
+        let encoder = Flatten::new(setup.observation_space());
         let rows = config.num_steps * setup.num_envs;
         let mut rng = setup.rng("init");
         let spec = |outputs| MlpSpec::new(encoder.width(), &config.hidden_sizes, outputs, config.activation);
@@ -102,7 +102,7 @@ impl PpoLearner {
 }
 
 /// Copies the chosen steps of a rollout side by side.
-fn gather(rollout: &Rollout, encoder: &Encoder, chosen: &[u32], normalize: bool, into: &mut Minibatch) {
+fn gather(rollout: &Rollout, encoder: &Flatten, chosen: &[u32], normalize: bool, into: &mut Minibatch) {
     let spec = rollout.spec();
     let (action_width, mask_width) = (spec.action_width, spec.mask_width);
     into.rows = chosen.len();

@@ -1,6 +1,7 @@
 //! A policy and a value function that remember, apart or together.
 
 use crate::parts::torso::{Sequences, Torso};
+use crate::parts::tracked::Trainable;
 use crate::state::{StateError, StateIo};
 use axiomrl_nn::{Grad, Mlp, Params, fused_loss, gradients_of};
 
@@ -27,13 +28,13 @@ impl ActorCritic {
     pub fn infer(&mut self, sequences: Sequences<'_>, state: &mut [f32], head: &mut Vec<f32>, values: &mut Vec<f32>) {
         let (count, width) = (sequences.steps * sequences.rows, self.state_width());
         let mut own = columns(state, width, 0..self.torso.state_width());
-        self.torso.infer(sequences, &mut own, &mut self.features);
+        self.features = self.torso.infer(sequences, &mut own).into_owned();
         self.policy.infer(&self.features, count, head);
         put_columns(state, width, 0..self.torso.state_width(), &own);
         if let Some(torso) = &mut self.value_torso {
             let place = self.torso.state_width()..width;
             let mut own = columns(state, width, place.clone());
-            torso.infer(sequences, &mut own, &mut self.features);
+            self.features = torso.infer(sequences, &mut own).into_owned();
             put_columns(state, width, place, &own);
         }
         self.value.infer(&self.features, count, values);

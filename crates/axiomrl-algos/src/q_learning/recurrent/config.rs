@@ -1,7 +1,7 @@
 //! The settings of the value learners that remember.
 
 use crate::config::{Problem, choices, layer_widths, some_updates};
-use crate::parts::sight::Vision;
+use crate::parts::input::Vision;
 use axiomrl_core::Schedule;
 use axiomrl_nn::{Activation, CellKind};
 use garde::Validate;

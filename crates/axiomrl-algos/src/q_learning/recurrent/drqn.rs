@@ -73,10 +73,9 @@ impl Algorithm for Drqn {
         let shape = TorsoSpec {
             observations: setup.observation_space(),
             vision: config.vision,
-            encoder: &config.hidden_sizes,
+            layers: &config.hidden_sizes,
             activation: config.activation,
-            cell: config.cell,
-            hidden: config.recurrent_hidden_size,
+            memory: Some((config.cell, config.recurrent_hidden_size)),
         };
         let torso = Torso::new(&shape, &Init::pytorch(), &mut rng)?;
         let head = |outputs| MlpSpec::new(torso.features(), &config.head_sizes, outputs, config.activation);

@@ -5,7 +5,7 @@ use super::loss::{LossInput, Report, from_scale, sequence_loss};
 use super::net::QNet;
 use crate::agent::{Clock, LearnError, UpdateContext, finite};
 use crate::parts::actions::argmax;
-use crate::parts::group::{ParamGroup, slices};
+use crate::parts::descend::{ParamGroup, slices};
 use crate::parts::torso::Sequences;
 use crate::policy::{ActInput, Actor, Memory, Mode};
 use crate::regimes::SequenceLearner;

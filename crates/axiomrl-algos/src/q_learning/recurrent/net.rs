@@ -1,6 +1,7 @@
 //! Values of all actions, from what is remembered.
 
 use crate::parts::torso::{Sequences, Torso};
+use crate::parts::tracked::Trainable;
 use crate::q_learning::direct::DirectNet;
 use crate::q_learning::heads::Head;
 use crate::q_learning::outcomes::Outcomes;
@@ -27,7 +28,7 @@ impl QNet {
 
     /// Values `[time][row][action]` without a graph; `state` moves on.
     pub fn infer(&mut self, sequences: Sequences<'_>, state: &mut [f32], q: &mut Vec<f32>) {
-        self.torso.infer(sequences, state, &mut self.features);
+        self.features = self.torso.infer(sequences, state).into_owned();
         let rows = sequences.steps * sequences.rows;
         self.head.infer(&self.features, rows, false, &Head::Scalar, &mut self.outcomes);
         q.clone_from(&self.outcomes.values);
@@ -35,7 +36,7 @@ impl QNet {
 
     /// Only moves the memory on.
     pub fn remember(&mut self, sequences: Sequences<'_>, state: &mut [f32]) {
-        self.torso.infer(sequences, state, &mut self.features);
+        self.features = self.torso.infer(sequences, state).into_owned();
     }
 
     /// Gradients of a loss of the values `[time][row][action]`, one for each of [`QNet::params`].

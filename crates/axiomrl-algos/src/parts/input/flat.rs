@@ -7,7 +7,7 @@ use std::ops::Range;
 /// How rows of observations become rows of network input: numbers as they are, choices one-hot, bytes scaled to [0, 1]. Parts
 /// that are numbers or choices come first, in the order of the space, then those that are bytes.
 #[derive(Clone, Debug)]
-pub struct Encoder {
+pub struct Flatten {
     pieces: Vec<Piece>,
     /// Columns of the block of bytes that are encoded here; images that convolutions look at are not.
     bytes: Vec<Range<usize>>,
@@ -21,7 +21,7 @@ enum Piece {
     Choice { column: usize, n: usize },
 }
 
-impl Encoder {
+impl Flatten {
     pub fn new(space: &Space) -> Self {
         Self::without_images(&ObsSpace::of(space), |_| false)
     }
@@ -59,7 +59,7 @@ impl Encoder {
         self.width
     }
 
-    /// Rows of [`Encoder::width`] numbers, copied only where they are not what the environment gave.
+    /// Rows of [`Flatten::width`] numbers, copied only where they are not what the environment gave.
     pub fn encode<'a>(&self, obs: ObsRef<'a>) -> Cow<'a, [f32]> {
         if let ([Piece::Numbers(all)], true) = (&self.pieces[..], self.bytes.is_empty())
             && all.len() * obs.rows == obs.floats.len()
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn discrete_parts_become_one_hot() {
-        let encoder = Encoder::new(&Space::MultiDiscrete { nvec: vec![2, 3] });
+        let encoder = Flatten::new(&Space::MultiDiscrete { nvec: vec![2, 3] });
         assert_eq!(encoder.width(), 5);
         let rows = encoder.encode(ObsRef::of_floats(2, &[1.0, 0.0, 0.0, 2.0]));
         assert_eq!(&rows[..], [0.0, 1.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]);
@@ -116,14 +116,14 @@ mod tests {
     fn plain_numbers_are_not_copied_and_mixed_parts_lie_side_by_side() {
         let vector = || Space::Box(BoxSpace::uniform(2, -1.0, 1.0));
         let numbers = [1.0, 2.0, 3.0, 4.0];
-        let encoder = Encoder::new(&Space::Dict { entries: vec![("a".into(), vector()), ("b".into(), vector())] });
+        let encoder = Flatten::new(&Space::Dict { entries: vec![("a".into(), vector()), ("b".into(), vector())] });
         assert!(matches!(encoder.encode(ObsRef::of_floats(1, &numbers)), Cow::Borrowed(_)));
         let entries = vec![
             ("gear".into(), Space::Discrete { n: 2 }),
             ("camera".into(), Space::Box(BoxSpace::image(1, 1, 2))),
             ("speed".into(), vector()),
         ];
-        let encoder = Encoder::new(&Space::Dict { entries });
+        let encoder = Flatten::new(&Space::Dict { entries });
         let row = ObsRef { rows: 1, floats: &[1.0, 7.0, 8.0], bytes: &[0, 255] };
         assert_eq!(&encoder.encode(row)[..], [0.0, 1.0, 7.0, 8.0, 0.0, 1.0]);
     }

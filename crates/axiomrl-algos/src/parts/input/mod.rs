@@ -1,10 +1,13 @@
 //! How a network begins: vectors as they are, images through convolutions that are learned with the rest.
 
+mod flat;
+
 use crate::config::Problem;
-use crate::parts::encode::Encoder;
+use crate::parts::tracked::Trainable;
 use crate::state::{StateError, StateIo};
 use axiomrl_envs::{ObsRef, ObsSpace, Part, Space};
 use axiomrl_nn::{ConvNet, ConvSpec, Init, NnError, Params, ResidualNet, ResidualSpec, Tensor, leaf};
+pub use flat::Flatten;
 use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,27 +40,27 @@ const LARGE_IMAGE: usize = 64;
 const IMPALA_FEATURES: usize = 256;
 
 /// The shape of what looks at an image.
-enum EyeSpec {
+enum ImageEncoderSpec {
     Plain(ConvSpec),
     Residual(ResidualSpec),
 }
 
 impl Vision {
     /// The shape of the network for a part of the observation, if it is an image and looked at.
-    fn spec(self, part: &Part) -> Result<Option<EyeSpec>, Problem> {
+    fn spec(self, part: &Part) -> Result<Option<ImageEncoderSpec>, Problem> {
         let Some(image) = part.image_shape() else { return Ok(None) };
         let large = image[0].min(image[1]) >= LARGE_IMAGE;
         let spec = match self {
             Self::Flat => return Ok(None),
-            Self::Impala => EyeSpec::Residual(ResidualSpec::impala(image, 1, IMPALA_FEATURES)),
-            Self::Auto if large => EyeSpec::Plain(ConvSpec::nature(image)),
-            Self::Auto | Self::Small => EyeSpec::Plain(ConvSpec::small(image)),
-            Self::Nature => EyeSpec::Plain(ConvSpec::nature(image)),
-            Self::Drq => EyeSpec::Plain(ConvSpec::drq(image)),
+            Self::Impala => ImageEncoderSpec::Residual(ResidualSpec::impala(image, 1, IMPALA_FEATURES)),
+            Self::Auto if large => ImageEncoderSpec::Plain(ConvSpec::nature(image)),
+            Self::Auto | Self::Small => ImageEncoderSpec::Plain(ConvSpec::small(image)),
+            Self::Nature => ImageEncoderSpec::Plain(ConvSpec::nature(image)),
+            Self::Drq => ImageEncoderSpec::Plain(ConvSpec::drq(image)),
         };
         let sound = match &spec {
-            EyeSpec::Plain(spec) => spec.check(),
-            EyeSpec::Residual(spec) => spec.check(),
+            ImageEncoderSpec::Plain(spec) => spec.check(),
+            ImageEncoderSpec::Residual(spec) => spec.check(),
         };
         let too_small = |e: NnError| format!("`vision` does not fit the image: {e}; try `vision: small`");
         sound.map_err(|e| Problem::new(&["vision"], too_small(e)))?;
@@ -72,12 +75,12 @@ impl Vision {
 
 /// What turns an image into features.
 #[derive(Clone)]
-enum Eye {
+enum ImageEncoder {
     Plain(ConvNet),
     Residual(ResidualNet),
 }
 
-impl Eye {
+impl ImageEncoder {
     fn features(&self) -> usize {
         match self {
             Self::Plain(net) => net.spec.features(),
@@ -116,16 +119,16 @@ impl Eye {
 
 /// A part of the observation that is looked at.
 #[derive(Clone)]
-struct Look {
+struct ImagePart {
     name: String,
     /// Its columns in the block of bytes.
     at: Range<usize>,
-    eye: Eye,
+    encoder: ImageEncoder,
 }
 
-impl Look {
+impl ImagePart {
     /// The images of all rows side by side: as they lie where there is nothing beside them.
-    fn images<'a>(&self, obs: ObsRef<'a>) -> Cow<'a, [u8]> {
+    fn bytes<'a>(&self, obs: ObsRef<'a>) -> Cow<'a, [u8]> {
         let width = obs.widths().bytes;
         if self.at == (0..width) {
             return Cow::Borrowed(obs.bytes);
@@ -137,50 +140,50 @@ impl Look {
 /// The first part of a network: what it makes of an observation before its own layers. Numbers and choices come first, then
 /// the features of each image.
 #[derive(Clone)]
-pub struct Sight {
-    encoder: Encoder,
-    looks: Vec<Look>,
+pub struct ObsEncoder {
+    flat: Flatten,
+    images: Vec<ImagePart>,
 }
 
-impl Sight {
+impl ObsEncoder {
     pub fn new(space: &Space, vision: Vision, init: &Init, rng: &mut ChaCha8Rng) -> Result<Self, Problem> {
         let space = ObsSpace::of(space);
-        let mut looks = Vec::new();
+        let mut images = Vec::new();
         for part in &space.parts {
             let Some(spec) = vision.spec(part)? else { continue };
-            let eye = match spec {
-                EyeSpec::Plain(spec) => Eye::Plain(ConvNet::new(spec, init, rng)),
-                EyeSpec::Residual(spec) => Eye::Residual(ResidualNet::new(spec, init, rng)),
+            let encoder = match spec {
+                ImageEncoderSpec::Plain(spec) => ImageEncoder::Plain(ConvNet::new(spec, init, rng)),
+                ImageEncoderSpec::Residual(spec) => ImageEncoder::Residual(ResidualNet::new(spec, init, rng)),
             };
-            looks.push(Look { name: part.name.clone(), at: part.at.clone(), eye });
+            images.push(ImagePart { name: part.name.clone(), at: part.at.clone(), encoder });
         }
-        Ok(Self { encoder: Encoder::without_images(&space, |_| vision != Vision::Flat), looks })
+        Ok(Self { flat: Flatten::without_images(&space, |_| vision != Vision::Flat), images })
     }
 
     /// Numbers per observation that the rest of the network sees.
     pub fn width(&self) -> usize {
-        self.encoder.width() + self.looks.iter().map(|look| look.eye.features()).sum::<usize>()
+        self.flat.width() + self.images.iter().map(|image| image.encoder.features()).sum::<usize>()
     }
 
     /// Whether there is anything that learns to look.
     pub fn sees_images(&self) -> bool {
-        !self.looks.is_empty()
+        !self.images.is_empty()
     }
 
     /// Without a graph.
     pub fn infer<'a>(&self, obs: ObsRef<'a>) -> Cow<'a, [f32]> {
         let rows = obs.rows;
         let mut columns = Vec::new();
-        for look in &self.looks {
+        for image in &self.images {
             let mut features = Vec::new();
-            look.eye.infer(&look.images(obs), rows, &mut features);
+            image.encoder.infer(&image.bytes(obs), rows, &mut features);
             columns.push(features);
         }
-        match (columns.len(), self.encoder.width()) {
-            (0, _) => self.encoder.encode(obs),
+        match (columns.len(), self.flat.width()) {
+            (0, _) => self.flat.encode(obs),
             (1, 0) => Cow::Owned(columns.swap_remove(0)),
             _ => {
-                let numbers = self.encoder.encode(obs);
+                let numbers = self.flat.encode(obs);
                 let mut out = Vec::with_capacity(rows * self.width());
                 for row in 0..rows {
                     for column in std::iter::once(&numbers[..]).chain(columns.iter().map(Vec::as_slice)) {
@@ -197,35 +200,37 @@ impl Sight {
     pub fn forward(&self, obs: ObsRef<'_>) -> (Tensor<2>, Vec<Tensor<2>>) {
         let rows = obs.rows;
         let (mut columns, mut params) = (Vec::new(), Vec::new());
-        if self.encoder.width() > 0 {
-            columns.push(leaf(&self.encoder.encode(obs), [rows, self.encoder.width()]));
+        if self.flat.width() > 0 {
+            columns.push(leaf(&self.flat.encode(obs), [rows, self.flat.width()]));
         }
-        for look in &self.looks {
-            let tracked = look.eye.params().tracked();
-            columns.push(look.eye.forward(&look.images(obs), rows, tracked.clone()));
+        for image in &self.images {
+            let tracked = image.encoder.params().tracked();
+            columns.push(image.encoder.forward(&image.bytes(obs), rows, tracked.clone()));
             params.push(tracked);
         }
         let seen = if columns.len() == 1 { columns.swap_remove(0) } else { Tensor::cat(columns, 1) };
         (seen, params)
     }
 
-    /// What learns to look: one for each image.
-    pub fn params(&mut self) -> Vec<&mut Params> {
-        self.looks.iter_mut().map(|look| look.eye.params_mut()).collect()
-    }
-
     pub fn visit_state(&mut self, name: &str, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        for look in &mut self.looks {
-            let name = match look.name.as_str() {
+        for image in &mut self.images {
+            let name = match image.name.as_str() {
                 "" => format!("{name}.vision"),
                 part => format!("{name}.vision.{part}"),
             };
-            match &mut look.eye {
-                Eye::Plain(net) => io.network(&name, net)?,
-                Eye::Residual(net) => io.network(&name, net)?,
+            match &mut image.encoder {
+                ImageEncoder::Plain(net) => io.network(&name, net)?,
+                ImageEncoder::Residual(net) => io.network(&name, net)?,
             }
         }
         Ok(())
+    }
+}
+
+impl Trainable for ObsEncoder {
+    /// One tensor for each image.
+    fn params(&mut self) -> Vec<&mut Params> {
+        self.images.iter_mut().map(|image| image.encoder.params_mut()).collect()
     }
 }
 
@@ -238,11 +243,11 @@ mod tests {
     #[test]
     fn images_are_looked_at_and_vectors_passed_on() {
         let mut rng = axiomrl_core::stream(1, "test");
-        let mut sight = |space: &Space| Sight::new(space, Vision::Auto, &Init::pytorch(), &mut rng).unwrap();
-        let mut vector = sight(&Space::Box(BoxSpace::uniform(3, -1.0, 1.0)));
+        let mut encoder = |space: &Space| ObsEncoder::new(space, Vision::Auto, &Init::pytorch(), &mut rng).unwrap();
+        let mut vector = encoder(&Space::Box(BoxSpace::uniform(3, -1.0, 1.0)));
         assert_eq!(vector.width(), 3);
         assert!(vector.params().is_empty());
-        let mut image = sight(&Space::Box(BoxSpace::image(10, 5, 1)));
+        let mut image = encoder(&Space::Box(BoxSpace::image(10, 5, 1)));
         assert_eq!(image.width(), 3 * 2 * 32);
         assert_eq!(image.params().len(), 1);
         let bytes: Vec<u8> = (0..100).collect();
@@ -256,12 +261,12 @@ mod tests {
     fn the_residual_network_sees_the_same_with_and_without_a_graph() {
         let mut rng = axiomrl_core::stream(1, "test");
         let space = Space::Box(BoxSpace::image(10, 5, 1));
-        let mut sight = Sight::new(&space, Vision::Impala, &Init::pytorch(), &mut rng).unwrap();
-        assert_eq!(sight.width(), IMPALA_FEATURES);
+        let mut encoder = ObsEncoder::new(&space, Vision::Impala, &Init::pytorch(), &mut rng).unwrap();
+        assert_eq!(encoder.width(), IMPALA_FEATURES);
         let bytes: Vec<u8> = (0..100).collect();
-        let seen = sight.infer(ObsRef::of_bytes(2, &bytes));
-        assert_eq!(&values(&sight.forward(ObsRef::of_bytes(2, &bytes)).0)[..], &seen[..]);
-        assert_eq!(sight.params().len(), 1);
+        let seen = encoder.infer(ObsRef::of_bytes(2, &bytes));
+        assert_eq!(&values(&encoder.forward(ObsRef::of_bytes(2, &bytes)).0)[..], &seen[..]);
+        assert_eq!(encoder.params().len(), 1);
     }
 
     #[test]
@@ -273,19 +278,19 @@ mod tests {
             ("rear".into(), Space::Box(BoxSpace::image(8, 8, 1))),
         ];
         let space = Space::Dict { entries };
-        let mut sight = Sight::new(&space, Vision::Auto, &Init::pytorch(), &mut rng).unwrap();
-        assert_eq!(sight.params().len(), 2);
+        let mut encoder = ObsEncoder::new(&space, Vision::Auto, &Init::pytorch(), &mut rng).unwrap();
+        assert_eq!(encoder.params().len(), 2);
         let (floats, bytes) = ([1.0, 2.0, 3.0, 4.0], (0..228).map(|b| b as u8).collect::<Vec<u8>>());
         let obs = ObsRef { rows: 2, floats: &floats, bytes: &bytes };
-        let seen = sight.infer(obs).into_owned();
-        assert_eq!(seen.len(), 2 * sight.width());
-        assert_eq!((&seen[..2], &seen[sight.width()..sight.width() + 2]), (&floats[..2], &floats[2..]));
-        let (node, params) = sight.forward(obs);
+        let seen = encoder.infer(obs).into_owned();
+        assert_eq!(seen.len(), 2 * encoder.width());
+        assert_eq!((&seen[..2], &seen[encoder.width()..encoder.width() + 2]), (&floats[..2], &floats[2..]));
+        let (node, params) = encoder.forward(obs);
         assert_eq!((&values(&node)[..], params.len()), (&seen[..], 2));
         // Another camera picture changes the camera's features and nothing else.
         let mut other = bytes.clone();
         other[..50].fill(9);
-        let changed = sight.infer(ObsRef { bytes: &other, ..obs });
+        let changed = encoder.infer(ObsRef { bytes: &other, ..obs });
         let camera = 2..2 + 3 * 2 * 32;
         for (i, (a, b)) in seen.iter().zip(changed.iter()).enumerate() {
             assert!(a == b || camera.contains(&i), "number {i}");
@@ -297,7 +302,7 @@ mod tests {
     fn an_image_that_is_too_small_is_refused_with_a_remedy() {
         let mut rng = axiomrl_core::stream(1, "test");
         let space = Space::Box(BoxSpace::image(10, 5, 1));
-        let error = Sight::new(&space, Vision::Nature, &Init::pytorch(), &mut rng).err().unwrap().to_string();
+        let error = ObsEncoder::new(&space, Vision::Nature, &Init::pytorch(), &mut rng).err().unwrap().to_string();
         assert!(error.contains("vision: small"), "{error}");
     }
 }

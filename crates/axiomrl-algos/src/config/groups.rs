@@ -1,0 +1,161 @@
+//! Settings that several algorithms have, declared once.
+//!
+//! serde can either refuse unknown keys or share a struct of common ones, and refusing matters more. So the groups are pasted
+//! into each struct: `settings! { pub struct X { ..replay, ..optimizer, pub own: f32 } }`. A struct's own fields come after
+//! its groups.
+
+/// A struct of settings: groups by name, then fields of its own. Serialisation, schema and checks come with it.
+macro_rules! settings {
+    // The groups are used up one by one, their fields gathered in the second bracket.
+    (@ $head:tt [$($gathered:tt)*] ..replay, $($rest:tt)*) => {
+        $crate::config::settings! { @ $head [$($gathered)*
+            /// Transitions kept.
+            #[garde(range(min = 1, max = 100_000_000))]
+            pub buffer_capacity: usize,
+            /// Transitions per update; with a memory, sequences.
+            #[garde(range(min = 1, max = 65_536))]
+            pub batch_size: usize,
+            /// Random steps before the first update.
+            #[garde(range(max = 1_000_000_000_000_000_u64))]
+            pub learning_starts: u64,
+            /// Environment steps between bursts of updates.
+            #[garde(range(min = 1, max = 1_000_000_000_000_u64))]
+            pub train_frequency: u64,
+            /// Updates in a burst; -1 makes as many as steps were taken.
+            #[garde(range(min = -1, max = 100_000), custom($crate::config::some_updates))]
+            pub gradient_steps: i64,
+            /// Discount per step.
+            #[garde(range(min = 0.0, max = 1.0))]
+            pub gamma: f32,
+            /// Rewards summed before bootstrapping.
+            #[garde(range(min = 1, max = 1000))]
+            pub n_step: usize,
+        ] $($rest)* }
+    };
+    (@ $head:tt [$($gathered:tt)*] ..priorities, $($rest:tt)*) => {
+        $crate::config::settings! { @ $head [$($gathered)*
+            /// Draw transitions in proportion to their error; with a memory, sequences.
+            pub prioritized_replay: bool,
+            /// How strongly the error counts: 0 is uniform.
+            #[garde(range(min = 0.0, max = 1.0))]
+            pub prioritized_alpha: f32,
+            /// Correction for the uneven drawing, over the run.
+            #[garde(custom(axiomrl_core::Schedule::range_ok(0.0, 1.0)))]
+            pub prioritized_beta: axiomrl_core::Schedule,
+            /// Smallest error, so that no transition is forgotten.
+            #[garde(range(min = 0.0))]
+            pub prioritized_eps: f32,
+        ] $($rest)* }
+    };
+    (@ $head:tt [$($gathered:tt)*] ..goals, $($rest:tt)*) => {
+        $crate::config::settings! { @ $head [$($gathered)*
+            /// Goals drawn in hindsight for every real one, where goals are part of the observation; 0 switches it off.
+            #[garde(range(min = 0, max = 100))]
+            pub n_sampled_goal: usize,
+            /// Which reached goals are drawn: `future`, `final` or `episode`.
+            #[schemars(schema_with = "crate::config::choices::<axiomrl_core::GoalStrategy>")]
+            pub goal_selection_strategy: axiomrl_core::GoalStrategy,
+        ] $($rest)* }
+    };
+    (@ $head:tt [$($gathered:tt)*] ..rollout, $($rest:tt)*) => {
+        $crate::config::settings! { @ $head [$($gathered)*
+            /// Steps of each environment per rollout.
+            #[garde(range(min = 1, max = 1_000_000))]
+            pub num_steps: usize,
+            /// Discount per step.
+            #[garde(range(min = 0.0, max = 1.0))]
+            pub gamma: f32,
+            /// Trade-off of bias and variance in the advantage.
+            #[garde(range(min = 0.0, max = 1.0))]
+            pub gae_lambda: f32,
+        ] $($rest)* }
+    };
+    (@ $head:tt [$($gathered:tt)*] ..learning_rate, $($rest:tt)*) => {
+        $crate::config::settings! { @ $head [$($gathered)*
+            /// Step size of Adam.
+            #[garde(custom(axiomrl_core::Schedule::range_ok(0.0, 1.0)))]
+            pub learning_rate: axiomrl_core::Schedule,
+        ] $($rest)* }
+    };
+    (@ $head:tt [$($gathered:tt)*] ..network, $($rest:tt)*) => {
+        $crate::config::settings! { @ $head [$($gathered)*
+            /// What looks at images, before the hidden layers.
+            pub vision: $crate::parts::input::Vision,
+            /// Widths of the hidden layers; with a memory, of those before it.
+            #[garde(custom($crate::config::layer_widths))]
+            pub hidden_sizes: Vec<usize>,
+            /// Non-linearity of the hidden layers.
+            #[schemars(schema_with = "crate::config::choices::<axiomrl_nn::Activation>")]
+            pub activation: axiomrl_nn::Activation,
+        ] $($rest)* }
+    };
+    (@ $head:tt [$($gathered:tt)*] ..memory, $($rest:tt)*) => {
+        $crate::config::settings! { @ $head [$($gathered)*
+            /// What is remembered within an episode: `none`, or the state of an `lstm` or `gru`.
+            pub memory: $crate::parts::torso::MemoryKind,
+            /// Width of the memory.
+            #[garde(range(min = 1, max = 16_384))]
+            pub recurrent_hidden_size: usize,
+            /// Widths of the hidden layers after the memory.
+            #[garde(custom($crate::config::layer_widths))]
+            pub head_sizes: Vec<usize>,
+            /// Steps of a sequence, those of a burn-in included.
+            #[garde(range(min = 1, max = 100_000))]
+            pub sequence_length: usize,
+        ] $($rest)* }
+    };
+    (@ $head:tt [$($gathered:tt)*] ..replayed_memory, $($rest:tt)*) => {
+        $crate::config::settings! { @ $head [$($gathered)*
+            /// Steps at the beginning of a sequence that only fill the memory.
+            #[garde(range(max = 100_000))]
+            pub burn_in: usize,
+            /// Steps that a sequence shares with the next one; absent is half of it.
+            #[garde(inner(range(max = 100_000)))]
+            pub overlap: Option<usize>,
+            /// Begin a sequence with the memory that the policy had there, instead of an empty one.
+            pub stored_state: bool,
+        ] ..memory, $($rest)* }
+    };
+    (@ $head:tt [$($gathered:tt)*] ..epsilon, $($rest:tt)*) => {
+        $crate::config::settings! { @ $head [$($gathered)*
+            /// Chance of a random action at the start.
+            #[garde(range(min = 0.0, max = 1.0))]
+            pub epsilon_start: f64,
+            /// Chance of a random action after `exploration_fraction` of the run.
+            #[garde(range(min = 0.0, max = 1.0))]
+            pub epsilon_end: f64,
+            /// Part of the run over which the chance falls.
+            #[garde(range(min = 0.0, max = 1.0))]
+            pub exploration_fraction: f64,
+        ] $($rest)* }
+    };
+    (@ $head:tt [$($gathered:tt)*] ..action_noise, $($rest:tt)*) => {
+        $crate::config::settings! { @ $head [$($gathered)*
+            /// Size of the exploration noise, over the run.
+            #[garde(custom(axiomrl_core::Schedule::range_ok(0.0, 10.0)))]
+            pub exploration_noise: axiomrl_core::Schedule,
+            /// Slowest movement of coloured noise, in steps: about the length of an episode.
+            #[garde(range(min = 2, max = 1_000_000))]
+            pub exploration_horizon: usize,
+        ] $($rest)* }
+    };
+    // Only fields of its own are left.
+    (@ [$(#[$about:meta])* pub struct $name:ident] [$($gathered:tt)*]
+        $($(#[$attribute:meta])* pub $field:ident: $kind:ty,)*) => {
+        $(#[$about])*
+        #[derive(
+            Clone, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema, garde::Validate,
+        )]
+        #[serde(deny_unknown_fields, default)]
+        #[garde(allow_unvalidated)]
+        pub struct $name {
+            $($gathered)*
+            $($(#[$attribute])* pub $field: $kind,)*
+        }
+    };
+    ($(#[$about:meta])* pub struct $name:ident { $($body:tt)* }) => {
+        $crate::config::settings! { @ [$(#[$about])* pub struct $name] [] $($body)* }
+    };
+}
+
+pub(crate) use settings;
