@@ -38,7 +38,7 @@ pub mod distributions;
 pub mod losses;
 pub mod optim;
 
-pub use buffers::take as recycled;
+pub use buffers::{Pooled, take as recycled};
 pub use burn::tensor::{Device, Tensor};
 pub use conv::{ConvLayer, ConvNet, ConvSpec};
 pub use decoder::{Decoder, DecoderSpec};
@@ -53,7 +53,7 @@ pub use kernels::activation::Activation;
 pub use kernels::dispatch::{SimdLevel, limit_simd};
 pub use kernels::math;
 pub use layout::TensorLayout;
-pub use mlp::{Mlp, MlpSpec};
+pub use mlp::{Mlp, MlpPass, MlpSpec};
 pub use named::{export_flat, import_flat};
 pub use optim::{
     Adam, AdamConfig, Optimizer, OptimizerConfig, RmsProp, RmsPropConfig, Sgd, SgdConfig, clip_scale, global_norm,

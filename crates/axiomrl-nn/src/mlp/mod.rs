@@ -2,9 +2,11 @@
 
 pub(crate) mod composed;
 mod op;
+mod pass;
 mod passes;
 mod spec;
 
+pub use pass::MlpPass;
 pub(crate) use spec::Layer;
 pub use spec::MlpSpec;
 

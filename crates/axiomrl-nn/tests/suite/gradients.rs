@@ -32,12 +32,20 @@ fn check(spec: MlpSpec, members: usize, rows: usize, shared: bool, seed: u64) {
         unfused(&net.spec, x, reference_params.clone(), member)
     };
     let want: Tensor<3> = Tensor::stack((0..members).map(outputs_of).collect(), 0);
+    let weights_again = weights.clone();
     let want_grads = (want.clone() * weights).sum().backward();
 
     assert_close(&format!("outputs of {what}"), &values(&y), &values(&want));
     assert_close(&format!("dx of {what}"), &grad_of(&x, &grads), &grad_of(&reference_x, &want_grads));
     let (got, expected) = (grad_of(&params, &grads), grad_of(&reference_params, &want_grads));
     assert_close(&format!("dp of {what}"), &got, &expected);
+
+    // Without a graph the same kernels run: the same bits.
+    let pass = net.pass(&x_values, rows, None);
+    assert_eq!(pass.outputs(), &values(&y)[..], "pass of {what}");
+    let by_outputs = values(&weights_again);
+    assert_eq!(&pass.params_gradient(&by_outputs)[..], &got[..], "dp of the pass of {what}");
+    assert_eq!(&pass.input_gradient(&by_outputs)[..], &grad_of(&x, &grads)[..], "dx of the pass of {what}");
 
     let mut inferred = Vec::new();
     net.infer(&x_values, rows, &mut inferred);

@@ -1,0 +1,62 @@
+//! A forward pass that can be gone back through without a graph.
+//!
+//! Where a loss depends on one network alone there is nothing for a graph to connect: the same kernels run as in the op, to
+//! the same bits, and the cost of nodes, which is a good part of an update of a small network, is saved.
+
+use super::Mlp;
+use super::passes::{self, Input, Job, Trace};
+use crate::buffers::Pooled;
+
+/// The outputs of a network, and what its backward pass needs of how they came about.
+pub struct MlpPass<'a> {
+    net: &'a Mlp,
+    x: &'a [f32],
+    rows: usize,
+    dropout_seed: Option<u64>,
+    saved: Pooled,
+    out: Pooled,
+}
+
+impl Mlp {
+    /// Evaluates `x`, laid out as for [`infer`](Mlp::infer), so that gradients can be asked for.
+    pub fn pass<'a>(&'a self, x: &'a [f32], rows: usize, dropout_seed: Option<u64>) -> MlpPass<'a> {
+        let members = self.params.members();
+        let job = Job { spec: &self.spec, members, rows, dropout_seed };
+        let mut saved = Pooled::new(members * passes::saved_len(&self.spec, rows, true));
+        let mut out = Pooled::new(members * rows * self.spec.outputs);
+        let input = Input::by_len(x, members, rows, self.spec.inputs);
+        passes::forward(job, input, self.params.as_slice(), &mut saved, &mut out);
+        MlpPass { net: self, x, rows, dropout_seed, saved, out }
+    }
+}
+
+impl MlpPass<'_> {
+    /// `[members, rows, out]`
+    pub fn outputs(&self) -> &[f32] {
+        &self.out
+    }
+
+    /// The gradient of the parameters, given that of the outputs.
+    pub fn params_gradient(&self, by_outputs: &[f32]) -> Pooled {
+        let mut gradient = Pooled::new(self.net.params.as_slice().len());
+        self.backward(by_outputs, Some(&mut gradient), None);
+        gradient
+    }
+
+    /// The gradient of the input, given that of the outputs, in the layout of the input.
+    pub fn input_gradient(&self, by_outputs: &[f32]) -> Pooled {
+        let mut gradient = Pooled::new(self.x.len());
+        self.backward(by_outputs, None, Some(&mut gradient));
+        gradient
+    }
+
+    fn backward(&self, by_outputs: &[f32], params: Option<&mut [f32]>, x: Option<&mut [f32]>) {
+        let (net, rows) = (self.net, self.rows);
+        let members = net.params.members();
+        assert_eq!(by_outputs.len(), self.out.len(), "a gradient for every output");
+        let job = Job { spec: &net.spec, members, rows, dropout_seed: self.dropout_seed };
+        let input = Input::by_len(self.x, members, rows, net.spec.inputs);
+        let trace = Trace { params: net.params.as_slice(), saved: &self.saved, out: &self.out, grad_out: by_outputs };
+        passes::backward(job, input, trace, params, x);
+    }
+}
