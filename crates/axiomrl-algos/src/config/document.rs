@@ -3,6 +3,7 @@
 use super::RunConfig;
 use super::error::ConfigError;
 use super::problem::{Idle, Problem};
+use super::renamed::renamed;
 use super::tree::{Content, Entry, Node, Place};
 use super::typed::Mistake;
 use super::yaml;
@@ -185,9 +186,14 @@ where
         None => {}
         Some(Node { content: Content::Map(entries), .. }) => {
             let Content::Map(base) = &mut all.content else { return K::deserialize(&all) };
+            let written = |key: &str| entries.iter().any(|entry| entry.key == key);
             for entry in entries {
-                match base.iter_mut().find(|known| known.key == entry.key) {
-                    Some(known) => *known = entry.clone(),
+                let today = match renamed(&entry.key) {
+                    Some(new) if !base.iter().any(|known| known.key == entry.key) && !written(new) => new,
+                    _ => &entry.key,
+                };
+                match base.iter_mut().find(|known| known.key == today) {
+                    Some(known) => *known = Entry { key: today.to_owned(), ..entry.clone() },
                     None => base.push(entry.clone()),
                 }
             }

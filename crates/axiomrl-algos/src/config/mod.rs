@@ -10,6 +10,7 @@ mod document;
 mod error;
 mod groups;
 mod problem;
+mod renamed;
 #[cfg(test)]
 mod tests;
 mod tree;

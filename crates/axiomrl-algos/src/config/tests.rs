@@ -144,3 +144,19 @@ fn anchors_and_merges_are_read_like_what_they_stand_for() {
     assert_eq!(told(lines, &[]), "");
     placed("algo_kwargs:\n  tau: &x 0.5\n  gamma: *x\n  kappa: \"1\"", "7:10", &["`algo_kwargs.kappa`"]);
 }
+
+#[test]
+fn keys_that_were_renamed_still_work_and_only_those() {
+    let read = |settings: &str| {
+        let text = format!("algo: sac\nenv_id: Pendulum-v1\ntotal_timesteps: 10\nalgo_kwargs: {settings}\n");
+        crate::registry::find("sac").unwrap().read(&text, "run.yaml", &[])
+    };
+    let config = read("{gradient_updates_per_step: 7}").unwrap();
+    assert_eq!(config.algo_kwargs.0["gradient_steps"], 7);
+    assert!(config.algo_kwargs.0.get("gradient_updates_per_step").is_none());
+    // Both names at once contradict each other, and an error names what was written where it was written.
+    let message = read("{gradient_updates_per_step: 7, gradient_steps: 1}").unwrap_err().to_string();
+    assert!(message.contains("gradient_updates_per_step") && message.contains(":4:"), "{message}");
+    assert!(read("{gradient_updates_per_stop: 7}").is_err());
+    assert!(read("{gradient_updates_per_step: 0}").is_err(), "values are checked as under the new name");
+}
