@@ -165,3 +165,28 @@ impl Algorithm for Ppo {
         Ok(Learner::OnPolicy(Box::new(PpoLearner::new(config, setup)?), settings))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::config::Document;
+    use crate::registry::find;
+
+    /// What is said of these settings where they have no effect; empty where they have one.
+    fn told(algo: &str, settings: &str) -> String {
+        let text = format!("algo: {algo}\nenv_id: CartPole-v1\ntotal_timesteps: 9\nalgo_kwargs:\n  {settings}\n");
+        let document = Document::parse(&text, "x.yaml", &[]).unwrap();
+        let entry = find(algo).unwrap();
+        let config = entry.read_document(&document).unwrap();
+        entry.refuse_idle(&document, &config.algo_kwargs.0).err().map_or(String::new(), |error| error.to_string())
+    }
+
+    #[test]
+    fn settings_of_a_memory_are_refused_without_one() {
+        for settings in ["sequence_length: 8", "head_sizes: [8]", "recurrent_hidden_size: 8"] {
+            let refused = told("ppo", settings);
+            assert!(refused.starts_with("x.yaml:5:3: ") && refused.contains("`memory: lstm`"), "{refused}");
+            assert_eq!(told("ppo", &format!("memory: gru\n  {settings}")), "");
+            assert_eq!(told("recurrent_ppo", settings), "");
+        }
+    }
+}
