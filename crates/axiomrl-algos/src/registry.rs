@@ -93,7 +93,6 @@ settings_of! {
     q_learning::DrqnConfig => q_learning::Drqn, "drqn";
     q_learning::NafConfig => q_learning::Naf, "naf";
     policy_gradient::PpoConfig => policy_gradient::Ppo, "ppo";
-    policy_gradient::RecurrentPpoConfig => policy_gradient::RecurrentPpo, "recurrent_ppo";
     actor_critic::AcConfig => actor_critic::OffPolicyAc, "sac";
     actor_critic::PixelConfig => actor_critic::PixelAc, "drqv2";
     actor_critic::MpoConfig => actor_critic::Mpo, "mpo";
@@ -151,12 +150,15 @@ fn value_based() -> Vec<AlgoEntry> {
 }
 
 fn from_rollouts() -> Vec<AlgoEntry> {
-    vec![entry::<policy_gradient::Ppo>(
-        "ppo",
-        "Proximal policy optimisation",
-        include_str!("policy_gradient/ppo/mod.rs"),
-        ANY,
-    )]
+    vec![
+        entry::<policy_gradient::Ppo>(
+            "ppo",
+            "Proximal policy optimisation",
+            include_str!("policy_gradient/ppo/mod.rs"),
+            ANY,
+        )
+        .with_images(),
+    ]
 }
 
 fn continuous_control() -> Vec<AlgoEntry> {
@@ -187,7 +189,7 @@ fn continuous_control() -> Vec<AlgoEntry> {
 fn memory() -> Vec<AlgoEntry> {
     let r2d2 = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/pages/r2d2.md"));
     let drqn = include_str!("q_learning/recurrent/drqn.rs");
-    let ppo = include_str!("policy_gradient/recurrent_ppo.rs");
+    let ppo = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/pages/recurrent_ppo.md"));
     vec![
         entry::<q_learning::Drqn>("drqn", "Deep Q-learning with an LSTM", drqn, DISCRETE).with_images(),
         preset::<q_learning::Drqn>(
@@ -198,8 +200,14 @@ fn memory() -> Vec<AlgoEntry> {
             q_learning::DrqnConfig::r2d2,
         )
         .with_images(),
-        entry::<policy_gradient::RecurrentPpo>("recurrent_ppo", "Proximal policy optimisation with an LSTM", ppo, ANY)
-            .with_images(),
+        preset::<policy_gradient::Ppo>(
+            "recurrent_ppo",
+            "Proximal policy optimisation with an LSTM",
+            ppo,
+            ANY,
+            policy_gradient::PpoConfig::recurrent,
+        )
+        .with_images(),
     ]
 }
 

@@ -91,6 +91,7 @@ fn choices_can_be_written_in_code() {
     assert_eq!(Dqn { vision: Vision::Small, ..dqn }.head, HeadKind::Quantile);
     let naf = Naf { exploration: NafExploration::Colored, diagonal: Diagonal::Exp, ..Naf::default() };
     assert_eq!(naf.diagonal, Diagonal::Exp);
+    assert_eq!(Ppo { memory: MemoryKind::Gru, ..Ppo::recurrent() }.memory, MemoryKind::Gru);
     assert_eq!(Drqn { cell: CellKind::Gru, ..Drqn::default() }.cell, CellKind::Gru);
     assert_eq!(DrQv2 { actor: PixelActor::TanhGaussian, ..DrQv2::default() }.actor, PixelActor::TanhGaussian);
     assert_eq!(Her { base: HerBase::Sac, ..Her::default() }.base, HerBase::Sac);

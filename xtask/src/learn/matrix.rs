@@ -89,6 +89,8 @@ pub const MATRIX: &[Row] = &[
     row("ppo/cartpole", "CartPole-v1", 475.0, 100_000).fast(),
     row("ppo/acrobot", "Acrobot-v1", -100.0, 500_000),
     row("ppo/pendulum", "Pendulum-v1", -250.0, 200_000),
+    row("ppo/catch", "Catch-v0", 0.9, 40_000),
+    row("ppo/pendulum_pixels", "PendulumPixels-v0", -250.0, 300_000),
     row("ddpg/pendulum", "Pendulum-v1", -200.0, 20_000),
     row("td3/pendulum", "Pendulum-v1", -200.0, 20_000),
     row("sac/pendulum", "Pendulum-v1", -200.0, 20_000),
@@ -115,6 +117,7 @@ pub const MATRIX: &[Row] = &[
     row("dqn/catch", "Catch-v0", 0.9, 20_000).control(NO_LEARNING),
     row("ppo/cartpole", "CartPole-v1", 475.0, 100_000).control(NO_LEARNING).fast(),
     row("ppo/pendulum", "Pendulum-v1", -250.0, 200_000).control(NO_LEARNING),
+    row("ppo/catch", "Catch-v0", 0.9, 40_000).control(NO_LEARNING),
     row("recurrent_ppo/pendulum_novel", "PendulumNoVel-v1", -300.0, 300_000).control(NO_LEARNING),
     row("sac/pendulum", "Pendulum-v1", -200.0, 20_000).control(NO_LEARNING),
     // The best policy without memory lasts 52 steps, with the last action 101.

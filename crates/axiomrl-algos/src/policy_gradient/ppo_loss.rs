@@ -1,19 +1,7 @@
 //! The clipped objective with its value and entropy terms, and its gradient, in one pass over a minibatch.
 
+use super::minibatch::Minibatch;
 use axiomrl_nn::Distribution;
-
-/// A minibatch, gathered.
-#[derive(Default)]
-pub struct Minibatch {
-    pub rows: usize,
-    pub obs: Vec<f32>,
-    pub action: Vec<f32>,
-    pub log_prob: Vec<f32>,
-    pub advantage: Vec<f32>,
-    pub returns: Vec<f32>,
-    pub value: Vec<f32>,
-    pub masks: Vec<bool>,
-}
 
 /// Weights and limits of the objective.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +32,7 @@ pub struct PpoGradient {
     pub log_std: Vec<f32>,
 }
 
+/// `head` and `values` have a row for each step that the minibatch learns from.
 pub fn ppo_loss(
     distribution: &Distribution,
     head: &[f32],
@@ -52,7 +41,7 @@ pub fn ppo_loss(
     batch: &Minibatch,
     terms: PpoTerms,
 ) -> (PpoReport, PpoGradient) {
-    let rows = batch.rows;
+    let rows = batch.log_prob.len();
     let share = 1.0 / rows as f32;
     let (head_width, action_width) = (distribution.head_width(), distribution.action_width());
     let mask_width = batch.masks.len() / rows;
@@ -65,20 +54,16 @@ pub fn ppo_loss(
         let head_gradient = &mut gradient.head[row * head_width..(row + 1) * head_width];
         let action = &batch.action[row * action_width..(row + 1) * action_width];
         let mask = &batch.masks[row * mask_width..(row + 1) * mask_width];
-        let advantage = batch.advantage[row];
 
         let (log_prob, entropy) = distribution.log_prob_entropy(head_row, log_std, mask, action, &mut kept);
         let log_ratio = log_prob - batch.log_prob[row];
         let ratio = log_ratio.exp();
-        let clipped = ratio.clamp(1.0 - terms.clip, 1.0 + terms.clip);
-        let (free, bounded) = (ratio * advantage, clipped * advantage);
-        report.policy_loss -= share * free.min(bounded);
+        let (objective, slope) = clipped_objective(ratio, batch.advantage[row], terms.clip);
+        report.policy_loss -= share * objective;
         report.entropy += share * entropy;
         report.approx_kl += share * ((ratio - 1.0) - log_ratio);
         report.clip_fraction += if (ratio - 1.0).abs() > terms.clip { share } else { 0.0 };
-        // Where the clipped branch is the smaller one the objective is flat.
-        let ratio_slope = if free <= bounded { -share * free } else { 0.0 };
-        let entropy_slope = -terms.entropy_weight * share;
+        let (ratio_slope, entropy_slope) = (-share * slope, -terms.entropy_weight * share);
         if ratio_slope != 0.0 || entropy_slope != 0.0 {
             let log_std_gradient = &mut gradient.log_std;
             distribution.d_log_prob_entropy(
@@ -98,6 +83,13 @@ pub fn ppo_loss(
     }
     report.loss = report.policy_loss + terms.value_weight * report.value_loss - terms.entropy_weight * report.entropy;
     (report, gradient)
+}
+
+/// min(r A, clip(r, 1 - c, 1 + c) A), and its slope along the logarithm of r: flat where the clipped branch is the smaller one.
+fn clipped_objective(ratio: f32, advantage: f32, clip: f32) -> (f32, f32) {
+    let clipped = ratio.clamp(1.0 - clip, 1.0 + clip);
+    let (free, bounded) = (ratio * advantage, clipped * advantage);
+    (free.min(bounded), if free <= bounded { free } else { 0.0 })
 }
 
 /// Squared error, or with a limit the larger of the free and the limited one; and its slope.
@@ -122,7 +114,6 @@ mod tests {
 
     fn batch(log_prob: f32, advantage: f32) -> Minibatch {
         Minibatch {
-            rows: 1,
             action: vec![0.0],
             log_prob: vec![log_prob],
             advantage: vec![advantage],
@@ -164,7 +155,6 @@ mod tests {
         let values: Vec<f32> = (0..rows).map(|_| draw()).collect();
         let log_std = [0.3, -0.2];
         let batch = Minibatch {
-            rows,
             action: (0..rows * 2).map(|_| draw()).collect(),
             log_prob: (0..rows).map(|_| -2.0 + 0.2 * draw()).collect(),
             advantage: (0..rows).map(|_| draw()).collect(),

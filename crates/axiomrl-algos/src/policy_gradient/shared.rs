@@ -42,12 +42,6 @@ pub fn explained_variance(rollout: &Rollout, n: usize) -> f32 {
     if total > 0.0 { (1.0 - left / total) as f32 } else { 0.0 }
 }
 
-/// Rows of a rollout that were really played.
-pub fn valid_rows(rollout: &Rollout) -> Vec<u32> {
-    let rows = rollout.filled * rollout.lanes;
-    (0..rows as u32).filter(|&row| rollout.valid[row as usize]).collect()
-}
-
 pub fn log_step(metrics: &mut Metrics, report: &PpoReport, norm: f32) {
     metrics.add("loss", report.loss);
     metrics.add("policy_gradient_loss", report.policy_loss);

@@ -20,7 +20,18 @@ fn log_sum(logits: &[f32], mask: &[bool]) -> f32 {
 }
 
 pub fn sample(logits: &[f32], mask: &[bool], rng: &mut ChaCha8Rng) -> usize {
+    draw(logits, mask, log_sum(logits, mask), rng)
+}
+
+/// A choice and the logarithm of its probability, from one softmax.
+pub fn sample_log_prob(logits: &[f32], mask: &[bool], rng: &mut ChaCha8Rng) -> (usize, f32) {
     let total = log_sum(logits, mask);
+    let choice = draw(logits, mask, total, rng);
+    (choice, if allowed(mask, choice) { logits[choice] - total } else { f32::NEG_INFINITY })
+}
+
+/// A choice, given [`log_sum`].
+fn draw(logits: &[f32], mask: &[bool], total: f32, rng: &mut ChaCha8Rng) -> usize {
     let mut left = rng.random::<f32>();
     let mut last = 0;
     for (i, x) in open(logits, mask) {

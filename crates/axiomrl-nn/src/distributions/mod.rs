@@ -85,6 +85,34 @@ impl Distribution {
         }
     }
 
+    /// Draws an action and tells the logarithm of its probability: what [`sample`](Self::sample) and then
+    /// [`log_prob`](Self::log_prob) give, from one softmax.
+    pub fn sample_log_prob(
+        &self,
+        head: &[f32],
+        log_std: &[f32],
+        mask: &[bool],
+        rng: &mut ChaCha8Rng,
+        action: &mut [f32],
+    ) -> f32 {
+        let choose = |head: &[f32], mask: &[bool], rng: &mut ChaCha8Rng, action: &mut f32| {
+            let (choice, log_prob) = categorical::sample_log_prob(head, mask, rng);
+            *action = choice as f32;
+            log_prob
+        };
+        match self {
+            Self::Categorical { .. } => choose(head, mask, rng, &mut action[0]),
+            Self::MultiCategorical { nvec } => {
+                let choices = parts(nvec).zip(action);
+                choices.map(|(part, action)| choose(part.of(head), part.mask(mask), rng, action)).sum()
+            }
+            Self::Bernoulli { .. } | Self::DiagGaussian { .. } => {
+                self.sample(head, log_std, mask, rng, action);
+                self.log_prob(head, log_std, mask, action)
+            }
+        }
+    }
+
     /// The most likely action.
     pub fn mode(&self, head: &[f32], _log_std: &[f32], mask: &[bool], action: &mut [f32]) {
         match self {

@@ -67,6 +67,28 @@ impl Case {
 }
 
 #[test]
+fn drawing_with_the_log_probability_is_drawing_and_then_asking_for_it() {
+    let gaussian = Case {
+        family: Distribution::DiagGaussian { d: 2 },
+        head: vec![0.3, -1.0],
+        other: Vec::new(),
+        log_std: vec![0.2, -0.7],
+        other_log_std: Vec::new(),
+        mask: Vec::new(),
+    };
+    for Case { family, head, log_std, mask, .. } in cases().into_iter().chain([gaussian]) {
+        let (mut apart, mut together) = (rng(5), rng(5));
+        let (mut drawn, mut action) = (vec![0.0; family.action_width()], vec![0.0; family.action_width()]);
+        for _ in 0..50 {
+            family.sample(&head, &log_std, &mask, &mut apart, &mut drawn);
+            let asked = family.log_prob(&head, &log_std, &mask, &drawn);
+            let told = family.sample_log_prob(&head, &log_std, &mask, &mut together, &mut action);
+            assert_eq!((&action, told.to_bits()), (&drawn, asked.to_bits()), "{family:?}");
+        }
+    }
+}
+
+#[test]
 fn discrete_families_match_brute_force() {
     for case in cases() {
         let Case { family, head, other, mask, .. } = &case;

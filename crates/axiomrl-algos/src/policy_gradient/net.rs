@@ -1,0 +1,174 @@
+//! A policy and a value function, apart or over one torso, with or without a memory.
+
+use crate::config::Problem;
+use crate::parts::input::Vision;
+use crate::parts::torso::{Sequences, Torso, TorsoSpec};
+use crate::parts::tracked::Trainable;
+use crate::state::{StateError, StateIo};
+use axiomrl_envs::Space;
+use axiomrl_nn::{Activation, CellKind, Init, Mlp, MlpSpec, Params, Tensor};
+use rand_chacha::ChaCha8Rng;
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// The shape of policy and value.
+pub struct PolicyValueSpec<'a> {
+    pub observations: &'a Space,
+    pub vision: Vision,
+    /// Hidden layers; with a memory, those before it.
+    pub hidden_sizes: &'a [usize],
+    /// Kind and width of the memory, if there is one.
+    pub memory: Option<(CellKind, usize)>,
+    /// Hidden layers after the memory.
+    pub head_sizes: &'a [usize],
+    pub activation: Activation,
+    /// One torso for both: all but the heads.
+    pub shared: bool,
+    /// Numbers that describe the policy's distribution.
+    pub outputs: usize,
+}
+
+/// With one torso both heads read the same features, and the same memory; with two, each has its own, and a row of memory is
+/// the policy's part followed by that of the value.
+pub struct PolicyValueNet {
+    torso: Torso,
+    /// The value's own. None where it is shared, or where there is nothing in it that learns.
+    value_torso: Option<Torso>,
+    policy: Mlp,
+    value: Mlp,
+}
+
+impl PolicyValueNet {
+    pub fn new(spec: &PolicyValueSpec<'_>, rng: &mut ChaCha8Rng) -> Result<Self, Problem> {
+        let gain = std::f32::consts::SQRT_2;
+        let orthogonal = |output_gain| Init::Orthogonal { hidden_gain: gain, output_gain };
+        // Without a memory the hidden layers come right before the outputs: in the torso they are shared, in the heads not.
+        let (layers, head_layers) = match (spec.memory, spec.shared) {
+            (Some(_), _) => (spec.hidden_sizes, spec.head_sizes),
+            (None, true) => (spec.hidden_sizes, &[][..]),
+            (None, false) => (&[][..], spec.hidden_sizes),
+        };
+        let PolicyValueSpec { observations, vision, activation, memory, .. } = *spec;
+        let shape = TorsoSpec { observations, vision, layers, activation, memory };
+        let torso = Torso::new(&shape, &orthogonal(gain), rng)?;
+        let apart = !spec.shared && torso.learns();
+        let value_torso = apart.then(|| Torso::new(&shape, &orthogonal(gain), rng)).transpose()?;
+        let head = |outputs| MlpSpec::new(torso.features(), head_layers, outputs, activation);
+        // A small last layer: at first all actions are about as likely.
+        let policy = Mlp::new(head(spec.outputs), 1, &orthogonal(0.01), rng);
+        let value = Mlp::new(head(1), 1, &orthogonal(1.0), rng);
+        Ok(Self { torso, value_torso, policy, value })
+    }
+
+    /// Numbers of a row of memory; 0 without one.
+    pub fn state_width(&self) -> usize {
+        self.torso.state_width() + self.value_torso.as_ref().map_or(0, Torso::state_width)
+    }
+
+    /// The policy's columns of a row of memory, and the value's.
+    fn parts_of_state(&self) -> [Range<usize>; 2] {
+        let (split, width) = (self.torso.state_width(), self.state_width());
+        [0..split, if self.value_torso.is_some() { split..width } else { 0..width }]
+    }
+
+    /// Heads of the policy and, where wanted, values, for every time and row. `state` moves on.
+    pub fn infer(
+        &self,
+        sequences: Sequences<'_>,
+        state: &mut [f32],
+        head: &mut Vec<f32>,
+        values: Option<&mut Vec<f32>>,
+    ) {
+        let (count, [own, of_value]) = (sequences.steps * sequences.rows, self.parts_of_state());
+        let mut seen = infer(&self.torso, sequences, state, own);
+        self.policy.infer(&seen, count, head);
+        // A memory moves on even where nobody asks for the value.
+        if let Some(torso) = &self.value_torso
+            && (values.is_some() || torso.state_width() > 0)
+        {
+            seen = infer(torso, sequences, state, of_value);
+        }
+        if let Some(values) = values {
+            self.value.infer(&seen, count, values);
+        }
+    }
+
+    /// Values alone; of `state`, the policy's part stays as it is unless it is the value's, too.
+    pub fn infer_values(&self, sequences: Sequences<'_>, state: &mut [f32], values: &mut Vec<f32>) {
+        let [_, of_value] = self.parts_of_state();
+        let seen = infer(self.value_torso.as_ref().unwrap_or(&self.torso), sequences, state, of_value);
+        self.value.infer(&seen, sequences.steps * sequences.rows, values);
+    }
+
+    /// Heads of the policy and values as nodes of the graph, with the parameters they came from: those of
+    /// [`PolicyValueNet::params`], in that order.
+    pub fn forward(&self, sequences: Sequences<'_>, state: &[f32]) -> ([Tensor<3>; 2], Vec<Tensor<2>>) {
+        let (width, [own, of_value]) = (self.state_width(), self.parts_of_state());
+        let (seen, mut tracked) = self.torso.forward(sequences, &columns(state, width, own));
+        let seen_by_value = match &self.value_torso {
+            Some(torso) => {
+                let (seen, of_torso) = torso.forward(sequences, &columns(state, width, of_value));
+                tracked.extend(of_torso);
+                seen
+            }
+            None => seen.clone(),
+        };
+        let heads = [self.policy.params.tracked(), self.value.params.tracked()];
+        let head = self.policy.forward(seen, heads[0].clone(), None);
+        let values = self.value.forward(seen_by_value, heads[1].clone(), None);
+        tracked.extend(heads);
+        ([head, values], tracked)
+    }
+
+    /// Saves or loads what acting needs. With a memory that is everything: a row of it holds what both remember.
+    pub fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        self.torso.visit_state("policy", io)?;
+        let remembers = self.state_width() > 0;
+        if let (Some(torso), true) = (&mut self.value_torso, remembers) {
+            torso.visit_state("value", io)?;
+        }
+        io.network(if self.torso.learns() { "policy.head" } else { "policy" }, &mut self.policy)?;
+        if remembers { io.network("value.head", &mut self.value) } else { Ok(()) }
+    }
+
+    /// Saves or loads the rest.
+    pub fn visit_value(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        if self.state_width() > 0 {
+            return Ok(());
+        }
+        if let Some(torso) = &mut self.value_torso {
+            torso.visit_state("value", io)?;
+        }
+        io.network(if self.torso.learns() { "value.head" } else { "value" }, &mut self.value)
+    }
+}
+
+impl Trainable for PolicyValueNet {
+    /// Torsos, then heads; of each the policy's first.
+    fn params(&mut self) -> Vec<&mut Params> {
+        let torsos = std::iter::once(&mut self.torso).chain(&mut self.value_torso).flat_map(Torso::params);
+        torsos.chain([&mut self.policy.params, &mut self.value.params]).collect()
+    }
+}
+
+/// Features, with the memory in some columns of `state`.
+fn infer<'a>(torso: &Torso, sequences: Sequences<'a>, state: &mut [f32], part: Range<usize>) -> Cow<'a, [f32]> {
+    let width = state.len() / sequences.rows.max(1);
+    if part == (0..width) {
+        return torso.infer(sequences, state);
+    }
+    let mut own = columns(state, width, part.clone()).into_owned();
+    let seen = torso.infer(sequences, &mut own);
+    for (row, own) in state.chunks_exact_mut(width).zip(own.chunks_exact(part.len())) {
+        row[part.clone()].copy_from_slice(own);
+    }
+    seen
+}
+
+/// Some columns of rows that are `width` wide, copied only if there are others.
+fn columns(rows: &[f32], width: usize, part: Range<usize>) -> Cow<'_, [f32]> {
+    if part == (0..width) {
+        return Cow::Borrowed(rows);
+    }
+    Cow::Owned(rows.chunks_exact(width).flat_map(|row| &row[part.clone()]).copied().collect())
+}
