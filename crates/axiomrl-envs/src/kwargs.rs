@@ -38,7 +38,7 @@ impl<'a> Kwargs<'a> {
     pub fn choice<T: Copy>(&self, name: &str, words: &[(&str, T)]) -> Result<Option<T>, EnvError> {
         let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
         self.read(name, None, &format!("one of {}", known.join(", ")), |value| {
-            words.iter().find(|(word, _)| value.as_str() == Some(word)).map(|(_, choice)| Some(*choice))
+            words.iter().find(|(word, _)| value.as_str() == Some(*word)).map(|(_, choice)| Some(*choice))
         })
     }
 
