@@ -1,10 +1,13 @@
 //! A value network that looks for itself: an encoder of observations and layers over what it sees, trained by one loss.
 
 use super::columns::join_columns;
+use super::descend::{Loss, ParamGroup};
 use super::input::ObsEncoder;
-use super::tracked::Trainable;
+use super::tracked::{Tracked, Trainable};
+use crate::agent::{Diverged, UpdateContext};
+use crate::state::{StateError, StateIo};
 use axiomrl_envs::ObsRef;
-use axiomrl_nn::{Mlp, Params, Tensor, leaf, values};
+use axiomrl_nn::{Mlp, OptimizerConfig, Params, Tensor, fused_loss, leaf, values};
 
 #[derive(Clone)]
 pub struct SeeingNet {
@@ -54,6 +57,61 @@ impl Trainable for SeeingNet {
     /// Those of the encoder, then the layers'.
     fn params(&mut self) -> Vec<&mut Params> {
         self.encoder.params().into_iter().chain([&mut self.layers.params]).collect()
+    }
+}
+
+/// A critic that looks for itself, its target, and what trains it: encoder and layers by one loss.
+pub struct Critic {
+    pub net: Tracked<SeeingNet>,
+    group: ParamGroup,
+}
+
+/// A loss of a critic's outputs with its gradient, and the mean of the values that it is about.
+#[derive(Default)]
+pub struct ValueLoss {
+    pub value: f32,
+    pub q_mean: f32,
+    pub gradient: Vec<f32>,
+}
+
+impl Critic {
+    pub fn new(mut net: SeeingNet, optimizer: &OptimizerConfig, max_norm: f32) -> Self {
+        let group = ParamGroup::new(optimizer, &net.params(), max_norm);
+        Self { net: Tracked::new(net), group }
+    }
+
+    /// One step down the `loss` of what comes out for these observations, with `beside` beside them. Gives what the encoder saw
+    /// before it, for an actor to learn from.
+    pub fn fit(
+        &mut self,
+        (obs, beside): (ObsRef<'_>, &[f32]),
+        targets: &[f32],
+        rate: f32,
+        context: &mut UpdateContext<'_>,
+        loss: impl FnOnce(&[f32]) -> ValueLoss,
+    ) -> Result<Vec<f32>, Diverged> {
+        let Forward { out, seen, tracked } = self.net.online.forward(obs, beside);
+        let (mut value, mut q_mean) = (0.0, 0.0);
+        let node = fused_loss([out], |[q]| {
+            let found = loss(q);
+            (value, q_mean) = (found.value, found.q_mean);
+            (value, [found.gradient])
+        });
+        let learned = &mut self.net.online.params();
+        let norm = self.group.descend("the critic", Loss { node, value, tracked }, learned, rate, context.number())?;
+        context.metrics.add("critic_loss", value);
+        context.metrics.add("q_value_mean", q_mean);
+        context.metrics.add("target_q_mean", 1.0 / targets.len() as f32 * targets.iter().sum::<f32>());
+        context.metrics.add("critic_grad_norm", norm);
+        Ok(seen)
+    }
+
+    /// What acting needs is the encoder, which is saved with the policy: here is the rest.
+    pub fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        io.network("critic", &mut self.net.online.layers)?;
+        io.network("critic_target", &mut self.net.target.layers)?;
+        self.net.target.encoder.visit_state("encoder_target", io)?;
+        self.group.visit_state("critic", io)
     }
 }
 

@@ -7,9 +7,9 @@ use crate::config::Problem;
 use crate::parts::actions::argmax;
 use crate::parts::descend::{Loss, ParamGroup};
 use crate::parts::input::ObsEncoder;
-use crate::parts::seeing::SeeingNet;
+use crate::parts::seeing::{Critic, SeeingNet, ValueLoss};
 use crate::parts::temperature::Temperature;
-use crate::parts::tracked::{Tracked, Trainable};
+use crate::parts::tracked::Trainable;
 use crate::policy::{ActInput, Actor, Memory, Mode};
 use crate::regimes::ReplayLearner;
 use crate::state::{StateError, StateIo};
@@ -23,9 +23,8 @@ pub struct DiscreteSacLearner {
     actions: usize,
     actor: Mlp,
     /// Both critics, a network with two members, and the encoder that the actor looks through as well.
-    critic: Tracked<SeeingNet>,
+    critic: Critic,
     actor_group: ParamGroup,
-    critic_group: ParamGroup,
     temperature: Temperature,
 }
 
@@ -36,14 +35,12 @@ impl DiscreteSacLearner {
         let spec = || MlpSpec::new(encoder.width(), &config.hidden_sizes, actions, config.activation);
         let mut actor = Mlp::new(spec(), 1, &init, &mut rng);
         let layers = Mlp::new(spec(), 2, &init, &mut rng);
-        let mut critic = SeeingNet { encoder, layers };
         let adam = OptimizerConfig::Adam(AdamConfig::default());
         Ok(Self {
             actor_group: ParamGroup::new(&adam, &actor.params(), f32::INFINITY),
-            critic_group: ParamGroup::new(&adam, &critic.params(), f32::INFINITY),
+            critic: Critic::new(SeeingNet { encoder, layers }, &adam, f32::INFINITY),
             // The target follows a schedule; it is added at each update.
             temperature: Temperature::new(config.ent_coef, config.ent_coef_init, 0.0),
-            critic: Tracked::new(critic),
             config,
             actions,
             actor,
@@ -58,7 +55,7 @@ impl DiscreteSacLearner {
 
     /// The policies of all rows, at what the encoder sees.
     fn policy(&self, seen: &[f32], masks: &[bool]) -> Vec<Choices> {
-        let (rows, mut logits) = (seen.len() / self.critic.online.encoder.width(), Vec::new());
+        let (rows, mut logits) = (seen.len() / self.critic.net.online.encoder.width(), Vec::new());
         self.actor.infer(seen, rows, &mut logits);
         (0..rows).map(|row| self.choices(&logits, masks, row)).collect()
     }
@@ -71,8 +68,8 @@ impl DiscreteSacLearner {
 
     /// y = R + D * sum_a pi'(a) * (min_i Q'_i(s', a) - alpha * log pi'(a)).
     fn targets(&self, batch: &Batch) -> Vec<f32> {
-        let policy = self.policy(&self.critic.online.encoder.infer(batch.next_obs()), batch.next_masks());
-        let q = self.critic.target.infer(batch.next_obs(), &[]);
+        let policy = self.policy(&self.critic.net.online.encoder.infer(batch.next_obs()), batch.next_masks());
+        let q = self.critic.net.target.infer(batch.next_obs(), &[]);
         let alpha = self.temperature.value();
         let value = |(row, next): (usize, &Choices)| next.soft_value(|a| self.lower(&q, row, a), alpha);
         let values = policy.iter().enumerate().map(value);
@@ -87,29 +84,19 @@ impl DiscreteSacLearner {
         rate: f32,
         context: &mut UpdateContext<'_>,
     ) -> Result<Vec<f32>, Diverged> {
-        let (rows, share) = (batch.rows, 1.0 / batch.rows as f32);
-        let (mut value, mut q_mean) = (0.0, 0.0);
-        let forward = self.critic.online.forward(batch.obs(), &[]);
-        let node = fused_loss([forward.out], |[q]| {
-            let mut gradient = vec![0.0; q.len()];
+        let (rows, actions, share) = (batch.rows, self.actions, 1.0 / batch.rows as f32);
+        self.critic.fit((batch.obs(), &[]), targets, rate, context, |q| {
+            let mut loss = ValueLoss { gradient: vec![0.0; q.len()], ..ValueLoss::default() };
             for at_row in 0..2 * rows {
                 let row = at_row % rows;
-                let at = at_row * self.actions + batch.action[row] as usize;
+                let at = at_row * actions + batch.action[row] as usize;
                 let error = q[at] - targets[row];
-                value += 0.5 * share * error * error;
-                q_mean += 0.5 * share * q[at];
-                gradient[at] = share * error;
+                loss.value += 0.5 * share * error * error;
+                loss.q_mean += 0.5 * share * q[at];
+                loss.gradient[at] = share * error;
             }
-            (value, [gradient])
-        });
-        let loss = Loss { node, value, tracked: forward.tracked };
-        let learned = &mut self.critic.online.params();
-        let norm = self.critic_group.descend("the critics", loss, learned, rate, context.number())?;
-        context.metrics.add("critic_loss", value);
-        context.metrics.add("q_value_mean", q_mean);
-        context.metrics.add("target_q_mean", share * targets.iter().sum::<f32>());
-        context.metrics.add("critic_grad_norm", norm);
-        Ok(forward.seen)
+            loss
+        })
     }
 
     /// One step of the actor on mean sum_a pi(a) * (alpha * log pi(a) - min_i Q_i(s, a)). Gives the mean entropy.
@@ -122,7 +109,7 @@ impl DiscreteSacLearner {
     ) -> Result<f32, Diverged> {
         let (rows, share, alpha) = (batch.rows, 1.0 / batch.rows as f32, self.temperature.value());
         let mut q = Vec::new();
-        self.critic.online.layers.infer(seen, rows, &mut q);
+        self.critic.net.online.layers.infer(seen, rows, &mut q);
         let (mut value, mut entropy) = (0.0, 0.0);
         let tracked = self.actor.params.tracked();
         let logits = self.actor.forward(leaf(seen, [rows, seen.len() / rows]), tracked.clone(), None);
@@ -146,7 +133,7 @@ impl DiscreteSacLearner {
 
     /// The likeliest choice of each row, and the policy it is from.
     fn likeliest<'a>(&self, input: ActInput<'a>) -> impl Iterator<Item = (Choices, usize)> + use<'a> {
-        let policy = self.policy(&self.critic.online.encoder.infer(input.obs), input.masks);
+        let policy = self.policy(&self.critic.net.online.encoder.infer(input.obs), input.masks);
         policy.into_iter().enumerate().map(move |(row, choices)| {
             let best = argmax(&choices.probability, input.mask(row));
             (choices, best)
@@ -170,7 +157,7 @@ impl Actor for DiscreteSacLearner {
     }
 
     fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        self.critic.online.encoder.visit_state("encoder", io)?;
+        self.critic.net.online.encoder.visit_state("encoder", io)?;
         io.network("actor", &mut self.actor)
     }
 }
@@ -195,14 +182,14 @@ impl ReplayLearner for DiscreteSacLearner {
         // alpha: -log alpha * mean (sum_a pi(a) log pi(a) + target_entropy)
         self.temperature.update(target_entropy - entropy, rate);
         // Q' += tau * (Q - Q')
-        self.critic.soft_update(self.config.tau);
+        self.critic.net.soft_update(self.config.tau);
 
         context.metrics.set("learning_rate", f64::from(rate));
         Ok(())
     }
 
     fn values(&mut self, input: ActInput<'_>, values: &mut [f32]) -> bool {
-        let q = self.critic.online.infer(input.obs, &[]);
+        let q = self.critic.net.online.infer(input.obs, &[]);
         for (row, (value, (_, best))) in values.iter_mut().zip(self.likeliest(input)).enumerate() {
             *value = self.lower(&q, row, best);
         }
@@ -210,11 +197,8 @@ impl ReplayLearner for DiscreteSacLearner {
     }
 
     fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        io.network("critic", &mut self.critic.online.layers)?;
-        io.network("critic_target", &mut self.critic.target.layers)?;
-        self.critic.target.encoder.visit_state("encoder_target", io)?;
         self.actor_group.visit_state("actor", io)?;
-        self.critic_group.visit_state("critic", io)?;
+        self.critic.visit_state(io)?;
         self.temperature.visit_state(io)
     }
 }

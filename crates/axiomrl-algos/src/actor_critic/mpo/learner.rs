@@ -6,7 +6,7 @@ use crate::agent::{Diverged, LearnError, Setup, UpdateContext, finite};
 use crate::config::Problem;
 use crate::parts::descend::{Loss, ParamGroup};
 use crate::parts::input::ObsEncoder;
-use crate::parts::seeing::SeeingNet;
+use crate::parts::seeing::{Critic, SeeingNet, ValueLoss};
 use crate::parts::tracked::{Tracked, Trainable};
 use crate::policy::{ActInput, Actor, Memory, Mode};
 use crate::regimes::ReplayLearner;
@@ -26,9 +26,8 @@ pub struct MpoLearner {
     d: usize,
     actor: Tracked<Mlp>,
     /// With the encoder that the policy looks through as well.
-    critic: Tracked<SeeingNet>,
+    critic: Critic,
     actor_group: ParamGroup,
-    critic_group: ParamGroup,
     /// Free numbers behind the multipliers: temperature, penalty temperature, then mean and spread per dimension.
     duals: Params,
     dual_group: ParamGroup,
@@ -59,7 +58,7 @@ impl MpoLearner {
             Mlp::new(spec, 1, &Init::Xavier { output_scale: 0.1 }, rng)
         };
         let mut actor = network(encoder.width(), 2 * d, &mut rng);
-        let mut critic = SeeingNet { layers: network(encoder.width() + d, 1, &mut rng), encoder };
+        let critic = SeeingNet { layers: network(encoder.width() + d, 1, &mut rng), encoder };
         // The multiplier of the spread starts high, so that exploration does not die before values are known.
         let mut duals = vec![10.0; 2 + d];
         duals.extend(std::iter::repeat_n(1000.0, d));
@@ -67,11 +66,10 @@ impl MpoLearner {
         let adam = OptimizerConfig::Adam(AdamConfig::default());
         Ok(Self {
             actor_group: ParamGroup::new(&adam, &actor.params(), config.max_grad_norm),
-            critic_group: ParamGroup::new(&adam, &critic.params(), config.max_grad_norm),
+            critic: Critic::new(critic, &adam, config.max_grad_norm),
             dual_group: ParamGroup::new(&adam, &[&mut duals], f32::INFINITY),
             duals,
             actor: Tracked::new(actor),
-            critic: Tracked::new(critic),
             config,
             d,
         })
@@ -87,7 +85,7 @@ impl MpoLearner {
     fn sample(&self, obs: ObsRef<'_>, rng: &mut Rng) -> Sampled {
         let (d, samples) = (self.d, self.config.action_samples);
         let (mut head, mut actions, mut joint, mut q) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let seen = self.critic.target.encoder.infer(obs);
+        let seen = self.critic.net.target.encoder.infer(obs);
         self.actor.target.infer(&seen, obs.rows, &mut head);
         for (seen, head) in seen.chunks_exact(seen.len() / obs.rows).zip(head.chunks_exact(2 * d)) {
             for _ in 0..samples {
@@ -99,7 +97,7 @@ impl MpoLearner {
                 }
             }
         }
-        self.critic.target.layers.infer(&joint, obs.rows * samples, &mut q);
+        self.critic.net.target.layers.infer(&joint, obs.rows * samples, &mut q);
         Sampled { head, actions, q }
     }
 
@@ -121,22 +119,14 @@ impl MpoLearner {
         context: &mut UpdateContext<'_>,
     ) -> Result<Vec<f32>, Diverged> {
         let share = 1.0 / batch.rows as f32;
-        let (mut value, mut q_mean) = (0.0, 0.0);
-        let forward = self.critic.online.forward(batch.obs(), &batch.action);
-        let node = fused_loss([forward.out], |[q]| {
+        self.critic.fit((batch.obs(), &batch.action), targets, rate, context, |q| {
             let errors: Vec<f32> = q.iter().zip(targets).map(|(q, target)| q - target).collect();
-            value = 0.5 * share * errors.iter().map(|e| e * e).sum::<f32>();
-            q_mean = share * q.iter().sum::<f32>();
-            (value, [errors.iter().map(|e| share * e).collect()])
-        });
-        let loss = Loss { node, value, tracked: forward.tracked };
-        let learned = &mut self.critic.online.params();
-        let norm = self.critic_group.descend("the critic", loss, learned, rate, context.number())?;
-        context.metrics.add("critic_loss", value);
-        context.metrics.add("q_value_mean", q_mean);
-        context.metrics.add("target_q_mean", share * targets.iter().sum::<f32>());
-        context.metrics.add("critic_grad_norm", norm);
-        Ok(forward.seen)
+            ValueLoss {
+                value: 0.5 * share * errors.iter().map(|e| e * e).sum::<f32>(),
+                q_mean: share * q.iter().sum::<f32>(),
+                gradient: errors.iter().map(|e| share * e).collect(),
+            }
+        })
     }
 
     /// w_n = softmax_n(Q'(s, a_n) / eta), to which the penalty adds its own. Gives the slopes of both temperatures as well.
@@ -229,7 +219,7 @@ impl MpoLearner {
     /// The mean of the policy, with noise of its spread where there is something to draw with.
     fn choose(&self, obs: ObsRef<'_>, mut rng: Option<&mut Rng>, actions: &mut [f32]) {
         let mut head = Vec::new();
-        self.actor.online.infer(&self.critic.online.encoder.infer(obs), obs.rows, &mut head);
+        self.actor.online.infer(&self.critic.net.online.encoder.infer(obs), obs.rows, &mut head);
         for (action, head) in actions.chunks_exact_mut(self.d).zip(head.chunks_exact(2 * self.d)) {
             for (i, action) in action.iter_mut().enumerate() {
                 let noise = rng.as_mut().map_or(0.0, |rng| self.std(head[self.d + i]).0 * normal(rng));
@@ -253,7 +243,7 @@ impl Actor for MpoLearner {
     }
 
     fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        self.critic.online.encoder.visit_state("encoder", io)?;
+        self.critic.net.online.encoder.visit_state("encoder", io)?;
         io.network("actor", &mut self.actor.online)
     }
 }
@@ -283,7 +273,7 @@ impl ReplayLearner for MpoLearner {
         // pi' = pi, Q' = Q
         if context.number().is_multiple_of(self.config.target_update_interval) {
             self.actor.copy();
-            self.critic.copy();
+            self.critic.net.copy();
         }
 
         context.metrics.set("learning_rate", f64::from(rate));
@@ -293,19 +283,16 @@ impl ReplayLearner for MpoLearner {
     fn values(&mut self, input: ActInput<'_>, values: &mut [f32]) -> bool {
         let mut actions = vec![0.0; input.rows() * self.d];
         self.choose(input.obs, None, &mut actions);
-        let q = self.critic.online.infer(input.obs, &actions);
+        let q = self.critic.net.online.infer(input.obs, &actions);
         values.iter_mut().zip(&q).for_each(|(value, q)| *value = q / self.config.reward_scale);
         true
     }
 
     fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
         io.network("actor_target", &mut self.actor.target)?;
-        io.network("critic", &mut self.critic.online.layers)?;
-        io.network("critic_target", &mut self.critic.target.layers)?;
-        self.critic.target.encoder.visit_state("encoder_target", io)?;
-        io.params("duals", &mut self.duals)?;
         self.actor_group.visit_state("actor", io)?;
-        self.critic_group.visit_state("critic", io)?;
+        self.critic.visit_state(io)?;
+        io.params("duals", &mut self.duals)?;
         self.dual_group.visit_state("duals", io)
     }
 }

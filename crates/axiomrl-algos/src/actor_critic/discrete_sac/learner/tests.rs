@@ -9,7 +9,7 @@ fn each(mut check: impl FnMut(DiscreteSacLearner, Batch, bool)) {
     for setup in vector_and_image(&Space::Discrete { n: ACTIONS }) {
         let config = DiscreteSacConfig { hidden_sizes: vec![16], ..DiscreteSacConfig::default() };
         let learner = DiscreteSacLearner::new(config, ACTIONS, &setup).unwrap();
-        let sees = learner.critic.online.encoder.sees_images();
+        let sees = learner.critic.net.online.encoder.sees_images();
         check(learner, batch(&setup, 6), sees);
     }
 }
@@ -65,9 +65,9 @@ fn a_forbidden_action_has_no_part_in_targets_gradients_and_choices() {
         batch.masks = (0..2 * batch.rows).flat_map(|_| [true, true, false]).collect();
         let masked = learner.targets(&batch);
         assert_ne!(masked, open);
-        praise(&mut learner.critic.target);
+        praise(&mut learner.critic.net.target);
         assert_eq!(learner.targets(&batch), masked);
-        praise(&mut learner.critic.online);
+        praise(&mut learner.critic.net.online);
         let bias = |learner: &mut DiscreteSacLearner| {
             let all = tensors(learner);
             let (_, bias) = all.iter().rfind(|(name, _)| name.starts_with("actor") && name.ends_with("bias")).unwrap();
@@ -75,7 +75,7 @@ fn a_forbidden_action_has_no_part_in_targets_gradients_and_choices() {
         };
         let before = bias(&mut learner);
         assert_eq!(before.len(), ACTIONS);
-        let seen = learner.critic.online.encoder.infer(batch.obs()).into_owned();
+        let seen = learner.critic.net.online.encoder.infer(batch.obs()).into_owned();
         with_context(|context| learner.update_actor(&seen, &batch, 1e-3, context).unwrap());
         let after = bias(&mut learner);
         assert!(before[0] != after[0] && before[1] != after[1] && before[2] == after[2], "{before:?} {after:?}");

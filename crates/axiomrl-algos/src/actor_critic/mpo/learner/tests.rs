@@ -7,7 +7,7 @@ fn each(config: &MpoConfig, mut check: impl FnMut(MpoLearner, Batch, bool)) {
     for setup in vector_and_image(&Space::Box(BoxSpace::uniform(2, -1.0, 1.0))) {
         let config = MpoConfig { hidden_sizes: vec![16], action_samples: 4, ..config.clone() };
         let learner = MpoLearner::new(config, &setup).unwrap();
-        let sees = learner.critic.online.encoder.sees_images();
+        let sees = learner.critic.net.online.encoder.sees_images();
         check(learner, batch(&setup, 6), sees);
     }
 }
@@ -60,12 +60,12 @@ fn the_target_policy_draws_and_the_target_critic_judges() {
     each(&MpoConfig::default(), |mut learner, batch, _| {
         let sample = |learner: &MpoLearner| with_context(|context| learner.sample(batch.obs(), context.rng));
         let before = sample(&learner);
-        for params in learner.actor.online.params().into_iter().chain(learner.critic.online.params()) {
+        for params in learner.actor.online.params().into_iter().chain(learner.critic.net.online.params()) {
             params.make_mut().fill(0.5);
         }
         let after = sample(&learner);
         assert_eq!((&before.head, &before.actions, &before.q), (&after.head, &after.actions, &after.q));
-        for params in learner.critic.target.params() {
+        for params in learner.critic.net.target.params() {
             params.make_mut().fill(0.5);
         }
         assert_ne!(sample(&learner).q, before.q);
