@@ -15,6 +15,8 @@ pub mod q_learning;
 pub mod regimes;
 pub mod registry;
 pub mod state;
+#[cfg(test)]
+mod testing;
 
 pub use agent::{Agent, Clock, Diverged, LearnError, Need, Phases, Setup, UpdateContext};
 pub use config::{ConfigError, RunConfig};

@@ -169,19 +169,22 @@ fn continuous_control() -> Vec<AlgoEntry> {
         preset::<actor_critic::PixelAc>(name, summary, page, BOX, defaults).with_images()
     });
     let own = [
-        entry::<q_learning::Naf>("naf", "Normalised advantage functions", include_str!("q_learning/naf.rs"), BOX),
+        entry::<q_learning::Naf>("naf", "Normalised advantage functions", include_str!("q_learning/naf.rs"), BOX)
+            .with_images(),
         entry::<actor_critic::Mpo>(
             "mpo",
             "Maximum a posteriori policy optimisation",
             include_str!("actor_critic/mpo/mod.rs"),
             BOX,
-        ),
+        )
+        .with_images(),
         entry::<actor_critic::DiscreteSac>(
             "discrete_sac",
             "Soft actor-critic for discrete actions",
             include_str!("actor_critic/discrete_sac/mod.rs"),
             DISCRETE,
-        ),
+        )
+        .with_images(),
     ];
     variants.chain(own).chain(pixels).collect()
 }

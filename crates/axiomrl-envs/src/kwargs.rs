@@ -34,6 +34,14 @@ impl<'a> Kwargs<'a> {
         self.read(name, default, &wanted, |value| value.as_u64().filter(|n| range.contains(n)))
     }
 
+    /// One of a few words, if it is given.
+    pub fn choice<T: Copy>(&self, name: &str, words: &[(&str, T)]) -> Result<Option<T>, EnvError> {
+        let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        self.read(name, None, &format!("one of {}", known.join(", ")), |value| {
+            words.iter().find(|(word, _)| value.as_str() == Some(*word)).map(|(_, choice)| Some(*choice))
+        })
+    }
+
     /// What is wrong with the option `name`.
     pub fn bad(&self, name: &str, problem: String) -> EnvError {
         EnvError::BadSetting { env: self.env.into(), key: format!("env_kwargs.{name}"), problem }

@@ -2,8 +2,8 @@
 
 use crate::kwargs::Kwargs;
 use crate::native::{
-    Acrobot, BitFlip, CartPole, Catch, Faulty, Identity, IdentityMasked, MountainCar, MountainCarContinuous, Pendulum,
-    PendulumPixels, PointGoal, Probe, ProbeKind,
+    Acrobot, BitFlip, CartPole, Catch, CatchTold, Faulty, Hidden, Identity, IdentityMasked, MountainCar,
+    MountainCarContinuous, Pendulum, PendulumPixels, PointGoal, Probe, ProbeKind,
 };
 use crate::wrappers::{ObsMask, TimeLimit};
 use crate::{BoxSpace, EachEnv, Env, EnvError, EnvSource, Space, Wrapping};
@@ -81,6 +81,17 @@ const PIXELS_KWARGS: &[(&str, &str)] = &[
 const CATCH_KWARGS: &[(&str, &str)] =
     &[("rows", "height of the board, 10 by default"), ("columns", "width, 5 by default")];
 
+const CATCH_TOLD_KWARGS: &[(&str, &str)] = &[
+    ("rows", "height of the board, 10 by default"),
+    ("columns", "width, 5 by default"),
+    ("hide", "board or told: keeps this part of the observation back, none by default"),
+];
+
+/// Rows and columns of a board.
+fn board(kwargs: &Kwargs<'_>) -> Result<(usize, usize), EnvError> {
+    Ok((kwargs.whole("rows", 10, 2..=512)? as usize, kwargs.whole("columns", 5, 2..=512)? as usize))
+}
+
 const FAULTY_KWARGS: &[(&str, &str)] = &[
     ("nan_reward_at", "the step of its life that brings a NaN reward, never by default"),
     ("nan_observation_at", "the step of its life that brings a NaN observation, never by default"),
@@ -100,7 +111,7 @@ const fn probe(
     EnvInfo { name, summary, max_steps: None, reward_threshold: None, kwargs: &[], build }
 }
 
-static ENVIRONMENTS: [EnvInfo; 28] = [
+static ENVIRONMENTS: [EnvInfo; 29] = [
     EnvInfo {
         name: "CartPole-v1",
         summary: "Balance a pole on a cart by pushing left or right",
@@ -151,8 +162,20 @@ static ENVIRONMENTS: [EnvInfo; 28] = [
         reward_threshold: Some(0.9),
         kwargs: CATCH_KWARGS,
         build: |kwargs| {
-            let (rows, columns) = (kwargs.whole("rows", 10, 2..=512)?, kwargs.whole("columns", 5, 2..=512)?);
-            Ok(Box::new(Catch::new(rows as usize, columns as usize)))
+            let (rows, columns) = board(kwargs)?;
+            Ok(Box::new(Catch::new(rows, columns)))
+        },
+    },
+    EnvInfo {
+        name: "CatchTold-v0",
+        summary: "Catch one of two falling balls: an image shows them, a number says which",
+        max_steps: None,
+        reward_threshold: Some(0.9),
+        kwargs: CATCH_TOLD_KWARGS,
+        build: |kwargs| {
+            let (rows, columns) = board(kwargs)?;
+            let hidden = kwargs.choice("hide", &[("board", Hidden::Board), ("told", Hidden::Told)])?;
+            Ok(Box::new(CatchTold::new(rows, columns, hidden)))
         },
     },
     EnvInfo {

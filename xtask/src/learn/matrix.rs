@@ -41,6 +41,8 @@ const NARROW_SUPPORT: Control = Control {
 
 /// Without hindsight a goal is found by chance or not at all.
 const NO_HINDSIGHT: Control = Control { name: "no_relabelling", set: &["algo_kwargs.n_sampled_goal=0"] };
+/// The image alone, where the numbers beside it are needed.
+const NOT_TOLD: Control = Control { name: "not_told", set: &["env_kwargs.hide=told"] };
 /// What augmentation is for.
 const NO_SHIFT: Control = Control { name: "no_augmentation", set: &["algo_kwargs.shift=0"] };
 
@@ -79,6 +81,7 @@ pub const MATRIX: &[Row] = &[
     // Exploration by chance alone: whether the flag is found in time is partly luck.
     row("dqn/mountaincar", "MountainCar-v0", -120.0, 120_000).reported(),
     row("dqn/catch", "Catch-v0", 0.9, 20_000),
+    row("dqn/catch_told", "CatchTold-v0", 0.9, 60_000),
     row("rainbow_dqn/catch", "Catch-v0", 0.9, 20_000),
     row("fqf/catch", "Catch-v0", 0.9, 20_000),
     row("r2d2/catch", "Catch-v0", 0.9, 40_000),
@@ -104,6 +107,7 @@ pub const MATRIX: &[Row] = &[
     row("redq/pendulum", "Pendulum-v1", -200.0, 2500),
     row("droq/pendulum", "Pendulum-v1", -200.0, 2500),
     row("discrete_sac/cartpole", "CartPole-v1", 450.0, 100_000),
+    row("discrete_sac/catch", "Catch-v0", 0.9, 40_000),
     row("sac/mountaincarcontinuous", "MountainCarContinuous-v0", 90.0, 50_000),
     row("drqv2/pendulum_pixels", "PendulumPixels-v0", -250.0, 50_000),
     row("drq/pendulum_pixels", "PendulumPixels-v0", -250.0, 50_000),
@@ -115,6 +119,8 @@ pub const MATRIX: &[Row] = &[
     row("dqn/acrobot", "Acrobot-v1", -100.0, 100_000).control(NO_LEARNING),
     row("dqn/mountaincar", "MountainCar-v0", -120.0, 120_000).control(NO_LEARNING),
     row("dqn/catch", "Catch-v0", 0.9, 20_000).control(NO_LEARNING),
+    // Whoever is not told which ball counts catches it every second time, which is worth 0.
+    row("dqn/catch_told", "CatchTold-v0", 0.6, 60_000).control(NOT_TOLD),
     row("ppo/cartpole", "CartPole-v1", 475.0, 100_000).control(NO_LEARNING).fast(),
     row("ppo/pendulum", "Pendulum-v1", -250.0, 200_000).control(NO_LEARNING),
     row("ppo/catch", "Catch-v0", 0.9, 40_000).control(NO_LEARNING),

@@ -20,6 +20,7 @@
 //!   listed here are the base's defaults.
 //! - `dqn`, `ddpg`, `td3` and `sac` (and their relatives) take `n_sampled_goal` and `goal_selection_strategy` themselves, beside
 //!   all their other settings.
+//! - Goals are numbers. What is beside them may be an image, if `base` can look at one.
 //! - With `n_sampled_goal: 0` nothing is relabelled: the control.
 //!
 //! **What is left out.** Observations and goals are not normalised unless the run file says `normalize_observation`: goals are
@@ -29,14 +30,13 @@
 
 use crate::actor_critic::{AcConfig, OffPolicyAc, presets};
 use crate::agent::Setup;
-use crate::config::{Idle, Problem, choices, goals, layer_widths, some_updates};
+use crate::config::{Idle, Problem, goals, layer_widths, settings};
 use crate::parts::checks::BuildError;
 use crate::q_learning::{Dqn, DqnConfig};
 use crate::regimes::Learner;
 use crate::registry::Algorithm;
 use axiomrl_core::{GoalStrategy, Schedule};
 use axiomrl_envs::Space;
-use garde::Validate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -52,55 +52,25 @@ pub enum HerBase {
     Sac,
 }
 
-/// Settings of HER.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, Validate)]
-#[serde(deny_unknown_fields, default)]
-#[garde(allow_unvalidated)]
-pub struct HerConfig {
-    /// What learns from the transitions.
-    pub base: HerBase,
-    /// Goals drawn in hindsight for every real one; 0 switches it off.
-    #[garde(range(min = 0, max = 100))]
-    pub n_sampled_goal: usize,
-    /// Which reached goals are drawn: `future`, `final` or `episode`.
-    #[schemars(schema_with = "choices::<GoalStrategy>")]
-    pub goal_selection_strategy: GoalStrategy,
-    /// Step size of Adam.
-    #[garde(custom(Schedule::range_ok(0.0, 1.0)))]
-    pub learning_rate: Schedule,
-    /// Transitions kept.
-    #[garde(range(min = 1, max = 100_000_000))]
-    pub buffer_capacity: usize,
-    /// Transitions per update.
-    #[garde(range(min = 1, max = 65_536))]
-    pub batch_size: usize,
-    /// Random steps before the first update.
-    #[garde(range(max = 1_000_000_000_000_000_u64))]
-    pub learning_starts: u64,
-    /// Environment steps between bursts of updates.
-    #[garde(range(min = 1, max = 1_000_000_000_000_u64))]
-    pub train_frequency: u64,
-    /// Updates in a burst; -1 makes as many as steps were taken.
-    #[garde(range(min = -1, max = 100_000), custom(some_updates))]
-    pub gradient_steps: i64,
-    /// How much of the networks the target networks take over per update (`dqn`: per step).
-    #[garde(range(min = 0.0, max = 1.0))]
-    pub tau: f32,
-    /// Discount per step.
-    #[garde(range(min = 0.0, max = 1.0))]
-    pub gamma: f32,
-    /// Widths of the hidden layers.
-    #[garde(custom(layer_widths))]
-    pub hidden_sizes: Vec<usize>,
-    /// `dqn`: chance of a random action, over the run.
-    #[garde(range(min = 0.0, max = 1.0))]
-    pub epsilon_end: f64,
-    /// `dqn`: part of the run over which that chance falls from 1.
-    #[garde(range(min = 0.0, max = 1.0))]
-    pub exploration_fraction: f64,
-    /// `ddpg` and `td3`: size of the exploration noise, over the run.
-    #[garde(custom(Schedule::range_ok(0.0, 10.0)))]
-    pub exploration_noise: Schedule,
+settings! {
+    /// Settings of HER.
+    pub struct HerConfig {
+        ..goals,
+        ..learning_rate,
+        ..replay,
+        ..epsilon,
+        /// What learns from the transitions.
+        pub base: HerBase,
+        /// How much of the networks the target networks take over per update (`dqn`: per step).
+        #[garde(range(min = 0.0, max = 1.0))]
+        pub tau: f32,
+        /// Widths of the hidden layers.
+        #[garde(custom(layer_widths))]
+        pub hidden_sizes: Vec<usize>,
+        /// `ddpg` and `td3`: size of the exploration noise, over the run.
+        #[garde(custom(Schedule::range_ok(0.0, 10.0)))]
+        pub exploration_noise: Schedule,
+    }
 }
 
 impl Default for HerConfig {
@@ -117,12 +87,25 @@ impl Default for HerConfig {
             gradient_steps: 1,
             tau: 0.01,
             gamma: 0.98,
+            n_step: 1,
             hidden_sizes: vec![64, 64],
+            epsilon_start: 1.0,
             epsilon_end: 0.05,
             exploration_fraction: 0.3,
             exploration_noise: Schedule::Constant(0.2),
         }
     }
+}
+
+/// Lays the settings that all bases have, and those that are named, over a base's own.
+macro_rules! laid_over {
+    (@ $from:ident $to:ident $($key:ident)*) => { $($to.$key = $from.$key;)* };
+    ($from:expr, $to:expr $(, $own:ident)*) => {{
+        let (from, mut to) = ($from, $to);
+        laid_over!(@ from to learning_rate buffer_capacity batch_size learning_starts train_frequency gradient_steps gamma
+            n_step tau hidden_sizes n_sampled_goal goal_selection_strategy $($own)*);
+        to
+    }};
 }
 
 /// The settings of what learns.
@@ -152,45 +135,14 @@ impl HerConfig {
     }
 
     fn dqn(self) -> DqnConfig {
-        DqnConfig {
-            learning_rate: self.learning_rate,
-            buffer_capacity: self.buffer_capacity,
-            batch_size: self.batch_size,
-            learning_starts: self.learning_starts,
-            train_frequency: self.train_frequency,
-            gradient_steps: self.gradient_steps,
-            target_update_interval: 1,
-            tau: self.tau,
-            gamma: self.gamma,
-            hidden_sizes: self.hidden_sizes,
-            epsilon_end: self.epsilon_end,
-            exploration_fraction: self.exploration_fraction,
-            double_q: true,
-            n_sampled_goal: self.n_sampled_goal,
-            goal_selection_strategy: self.goal_selection_strategy,
-            ..DqnConfig::default()
-        }
+        let base = DqnConfig { target_update_interval: 1, double_q: true, ..DqnConfig::default() };
+        laid_over!(self, base, epsilon_start, epsilon_end, exploration_fraction)
     }
 
     fn actor_critic(self, base: AcConfig) -> AcConfig {
-        AcConfig {
-            learning_rate: self.learning_rate,
-            actor_learning_rate: None,
-            critic_learning_rate: None,
-            buffer_capacity: self.buffer_capacity,
-            batch_size: self.batch_size,
-            learning_starts: self.learning_starts,
-            train_frequency: self.train_frequency,
-            gradient_steps: self.gradient_steps,
-            tau: self.tau,
-            gamma: self.gamma,
-            hidden_sizes: self.hidden_sizes,
-            critic_hidden_sizes: None,
-            exploration_noise: self.exploration_noise,
-            n_sampled_goal: self.n_sampled_goal,
-            goal_selection_strategy: self.goal_selection_strategy,
-            ..base
-        }
+        let (actor_learning_rate, critic_learning_rate, critic_hidden_sizes) = (None, None, None);
+        let base = AcConfig { actor_learning_rate, critic_learning_rate, critic_hidden_sizes, ..base };
+        laid_over!(self, base, exploration_noise)
     }
 }
 
@@ -212,7 +164,7 @@ impl Algorithm for Her {
         vec![
             idle(
                 actor_critic,
-                &["epsilon_end", "exploration_fraction"],
+                &["epsilon_start", "epsilon_end", "exploration_fraction"],
                 "this base takes no random actions; set `base: dqn`",
             ),
             idle(
@@ -229,5 +181,56 @@ impl Algorithm for Her {
             Base::Dqn(config) => Dqn::build(config, setup),
             Base::ActorCritic(config) => OffPolicyAc::build(config, setup),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{batch, update};
+    use axiomrl_envs::{BoxSpace, GoalRules, Spaces};
+
+    /// An image to look at, beside goals.
+    fn setup(goal: BoxSpace, action: Space) -> Setup {
+        let entries = vec![
+            ("observation".into(), Space::Box(BoxSpace::image(10, 5, 1))),
+            ("achieved_goal".into(), Space::Box(goal.clone())),
+            ("desired_goal".into(), Space::Box(goal)),
+        ];
+        let space = Space::Dict { entries };
+        let rules = GoalRules::shared(&space, |achieved, desired| (0.0, achieved == desired));
+        Setup { rules, ..Setup::new(Spaces::new(space, action)) }
+    }
+
+    #[test]
+    fn an_image_beside_goals_is_learned_from() {
+        for action in [Space::Discrete { n: 3 }, Space::Box(BoxSpace::uniform(2, -1.0, 1.0))] {
+            let setup = setup(BoxSpace::uniform(2, -1.0, 1.0), action);
+            Her::check_setup(&HerConfig::default(), &setup).unwrap();
+            let Learner::OffPolicy(mut learner, settings) = Her::build(HerConfig::default(), &setup).unwrap() else {
+                panic!("another regime")
+            };
+            assert!(settings.relabel.is_some());
+            update(&mut *learner, &batch(&setup, 6));
+        }
+    }
+
+    #[test]
+    fn goals_that_are_images_are_refused_with_the_remedy() {
+        let setup = setup(BoxSpace::image(4, 4, 1), Space::Discrete { n: 3 });
+        let message = Her::check_setup(&HerConfig::default(), &setup).unwrap_err().to_string();
+        assert!(message.contains("`n_sampled_goal`") && message.contains("set it to 0"), "{message}");
+        assert!(Her::check_setup(&HerConfig { n_sampled_goal: 0, ..HerConfig::default() }, &setup).is_ok());
+    }
+
+    #[test]
+    fn every_setting_reaches_its_base() {
+        let config = HerConfig { tau: 0.5, n_step: 3, epsilon_end: 0.25, gamma: 0.5, ..HerConfig::default() };
+        let dqn = config.clone().dqn();
+        assert_eq!((dqn.tau, dqn.n_step, dqn.epsilon_end, dqn.gamma), (0.5, 3, 0.25, 0.5));
+        assert_eq!((dqn.target_update_interval, dqn.double_q, dqn.n_sampled_goal), (1, true, 4));
+        let td3 = config.actor_critic(presets::td3());
+        assert_eq!((td3.tau, td3.n_step, td3.gamma, td3.policy_delay), (0.5, 3, 0.5, 2));
+        assert_eq!((td3.n_sampled_goal, td3.hidden_sizes), (4, vec![64, 64]));
     }
 }

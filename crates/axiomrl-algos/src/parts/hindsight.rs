@@ -3,7 +3,7 @@
 use crate::agent::Setup;
 use crate::config::Problem;
 use axiomrl_core::{GoalStrategy, Relabel};
-use axiomrl_envs::ActionMap;
+use axiomrl_envs::{ActionMap, Kind, ObsSpace};
 
 /// What the settings ask for, or why it cannot be had. `goals` for every real one are drawn in hindsight; 0 asks for nothing.
 pub fn hindsight(
@@ -22,6 +22,10 @@ pub fn hindsight(
              as BitFlip-v0 or PointGoal-v0",
         );
     };
+    let parts = ObsSpace::of(setup.observation_space()).parts;
+    if parts.iter().any(|part| part.name.ends_with("_goal") && part.kind == Kind::U8) {
+        return refused("`n_sampled_goal` exchanges goals that are numbers, and here they are images; set it to 0");
+    }
     let Some(rules) = setup.rules.clone() else {
         return refused(
             "`n_sampled_goal` asks what a transition would be worth with another goal, and this environment does not \

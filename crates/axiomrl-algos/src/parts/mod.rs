@@ -8,6 +8,7 @@ pub mod hindsight;
 pub mod input;
 pub mod noise;
 pub mod renorm;
+pub mod seeing;
 pub mod statistics;
 pub mod temperature;
 pub mod torso;

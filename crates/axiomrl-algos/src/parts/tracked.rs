@@ -27,9 +27,16 @@ impl<N: Trainable + Clone> Tracked<N> {
         Self { target: online.clone(), online }
     }
 
-    /// target += tau * (online - target); 1 copies.
+    /// target += tau * (online - target); 1 copies, but for rounding.
     pub fn soft_update(&mut self, tau: f32) {
         soft_update(&mut self.target, &mut self.online, tau);
+    }
+
+    /// target = online, to the last bit.
+    pub fn copy(&mut self) {
+        for (target, online) in self.target.params().into_iter().zip(self.online.params()) {
+            target.copy_from(online);
+        }
     }
 }
 
@@ -56,6 +63,9 @@ mod tests {
         assert_eq!(pair.target.params.as_slice(), [0.5, 7.0]);
         assert_eq!(pair.online.params.as_slice(), [2.0, 4.0]);
         pair.soft_update(1.0);
+        assert_eq!(pair.target.params.as_slice(), [2.0, 4.0]);
+        pair.target.params.make_mut()[0] = 1e9;
+        pair.copy();
         assert_eq!(pair.target.params.as_slice(), [2.0, 4.0]);
     }
 }

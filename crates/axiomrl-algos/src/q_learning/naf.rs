@@ -21,6 +21,8 @@
 //! - `exploration: precision` draws noise that is small where Q is sharp (mu + c * L^-T z); the other kinds add noise of
 //!   a fixed size. What is stored is the action after clipping.
 //! - Termination and time limits are told apart.
+//! - Images are looked at by convolutions (`vision`), numbers beside them pass as they are. They are a part of the network: the
+//!   same loss trains them, and V' looks with a slow copy.
 //!
 //! **What is left out.** The model-based rollouts of the second half of the publication.
 //!
@@ -28,21 +30,21 @@
 
 mod head;
 
-use crate::agent::{Clock, LearnError, Setup, UpdateContext, finite};
+use crate::agent::{Clock, LearnError, Setup, UpdateContext};
 use crate::config::{Idle, Problem, settings};
 use crate::parts::checks::BuildError;
-use crate::parts::input::{Flatten, Vision};
+use crate::parts::descend::{Loss, ParamGroup};
+use crate::parts::input::{ObsEncoder, Vision};
 use crate::parts::noise::{ActionNoise, Exploration, add_noise};
+use crate::parts::seeing::SeeingNet;
+use crate::parts::tracked::{Tracked, Trainable};
 use crate::policy::{ActInput, Actor, Memory, Mode};
 use crate::regimes::{Learner, ReplayLearner, replay_settings};
 use crate::registry::Algorithm;
 use crate::state::{StateError, StateIo};
 use axiomrl_core::{Batch, Schedule};
 use axiomrl_envs::{ObsRef, Rng};
-use axiomrl_nn::{
-    Activation, AdamConfig, Init, Mlp, MlpSpec, Optimizer, OptimizerConfig, clip_scale, fused_loss, global_norm,
-    gradients, leaf,
-};
+use axiomrl_nn::{Activation, AdamConfig, Init, Mlp, MlpSpec, OptimizerConfig, fused_loss};
 pub use head::Diagonal;
 use head::NafHead;
 use schemars::JsonSchema;
@@ -119,6 +121,10 @@ impl Algorithm for Naf {
         replay_settings!(config).map(drop)
     }
 
+    fn check_setup(config: &NafConfig, setup: &Setup) -> Result<(), Problem> {
+        config.vision.check(setup.observation_space())
+    }
+
     fn idle(config: &NafConfig) -> Vec<Idle> {
         vec![Idle {
             now: config.exploration != NafExploration::Colored,
@@ -130,71 +136,59 @@ impl Algorithm for Naf {
 
     fn build(config: NafConfig, setup: &Setup) -> Result<Learner, BuildError> {
         let settings = replay_settings!(config)?;
-        Ok(Learner::OffPolicy(Box::new(NafLearner::new(config, setup)), settings))
+        Ok(Learner::OffPolicy(Box::new(NafLearner::new(config, setup)?), settings))
     }
 }
 
 /// The learner of NAF.
 struct NafLearner {
     config: NafConfig,
-    encoder: Flatten,
     head: NafHead,
-    online: Mlp,
-    target: Mlp,
-    optimizer: Optimizer,
+    q: Tracked<SeeingNet>,
+    group: ParamGroup,
     noise: ActionNoise,
-    out: Vec<f32>,
     drawn: Vec<f32>,
-    targets: Vec<f32>,
 }
 
 impl NafLearner {
-    fn new(config: NafConfig, setup: &Setup) -> Self {
-        let encoder = Flatten::new(setup.observation_space());
+    fn new(config: NafConfig, setup: &Setup) -> Result<Self, Problem> {
         let head = NafHead { d: setup.action_width(), diagonal: config.diagonal };
-        let spec = MlpSpec::new(encoder.width(), &config.hidden_sizes, head.outputs(), config.activation);
         // A small last layer: the first actions are near the middle and the first precision near 1.
-        let online = Mlp::new(spec, 1, &Init::Xavier { output_scale: 0.1 }, &mut setup.rng("init"));
-        let optimizer = Optimizer::new(&OptimizerConfig::Adam(AdamConfig::default()), online.params.as_slice().len());
+        let (mut rng, init) = (setup.rng("init"), Init::Xavier { output_scale: 0.1 });
+        let encoder = ObsEncoder::new(setup.observation_space(), config.vision, &Init::pytorch(), &mut rng)?;
+        let spec = MlpSpec::new(encoder.width(), &config.hidden_sizes, head.outputs(), config.activation);
+        let mut net = SeeingNet { layers: Mlp::new(spec, 1, &init, &mut rng), encoder };
+        let adam = OptimizerConfig::Adam(AdamConfig::default());
         let process = match config.exploration {
             NafExploration::Gaussian | NafExploration::Precision => Exploration::Gaussian,
             NafExploration::OrnsteinUhlenbeck => Exploration::OrnsteinUhlenbeck,
             NafExploration::Colored => Exploration::Colored,
         };
         let horizon = config.exploration_horizon;
-        let noise = ActionNoise::new(process, setup.num_envs, head.d, horizon, &mut setup.rng("noise"));
-        Self {
+        Ok(Self {
+            group: ParamGroup::new(&adam, &net.params(), config.max_grad_norm),
+            q: Tracked::new(net),
+            noise: ActionNoise::new(process, setup.num_envs, head.d, horizon, &mut setup.rng("noise")),
             config,
-            encoder,
             head,
-            target: online.clone(),
-            online,
-            optimizer,
-            noise,
-            out: Vec::new(),
             drawn: Vec::new(),
-            targets: Vec::new(),
-        }
+        })
     }
 
-    /// What the network says of observations, in `self.out`.
-    fn look(&mut self, obs: ObsRef<'_>) {
-        self.online.infer(&self.encoder.encode(obs), obs.rows, &mut self.out);
-    }
-
-    fn best_actions(&mut self, obs: ObsRef<'_>, actions: &mut [f32]) {
-        self.look(obs);
-        let outputs = self.out.chunks_exact(self.head.outputs());
+    /// Writes the best actions; gives the output rows that they are from.
+    fn best_actions(&self, obs: ObsRef<'_>, actions: &mut [f32]) -> Vec<f32> {
+        let out = self.q.online.infer(obs, &[]);
+        let outputs = out.chunks_exact(self.head.outputs());
         outputs.zip(actions.chunks_exact_mut(self.head.d)).for_each(|(out, action)| self.head.best_action(out, action));
+        out
     }
 
     /// y = R + D * V'(s').
-    fn compute_targets(&mut self, batch: &Batch) {
-        self.target.infer(&self.encoder.encode(batch.next_obs()), batch.rows, &mut self.out);
-        let values = self.out.iter().step_by(self.head.outputs());
+    fn targets(&self, batch: &Batch) -> Vec<f32> {
+        let next = self.q.target.infer(batch.next_obs(), &[]);
+        let values = next.iter().step_by(self.head.outputs());
         let returns = batch.reward.iter().zip(&batch.discount).zip(values);
-        self.targets.clear();
-        self.targets.extend(returns.map(|((reward, discount), v)| self.config.reward_scale * reward + discount * v));
+        returns.map(|((reward, discount), v)| self.config.reward_scale * reward + discount * v).collect()
     }
 }
 
@@ -212,7 +206,8 @@ impl Actor for NafLearner {
     }
 
     fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        io.network("q", &mut self.online)
+        self.q.online.encoder.visit_state("q", io)?;
+        io.network("q", &mut self.q.online.layers)
     }
 }
 
@@ -225,10 +220,10 @@ impl ReplayLearner for NafLearner {
         rng: &mut Rng,
         actions: &mut [f32],
     ) -> Result<(), LearnError> {
-        self.best_actions(input.obs, actions);
+        let out = self.best_actions(input.obs, actions);
         self.noise.draw(&[], actions.len(), rng, &mut self.drawn);
         if self.config.exploration == NafExploration::Precision {
-            let outputs = self.out.chunks_exact(self.head.outputs());
+            let outputs = out.chunks_exact(self.head.outputs());
             for (z, out) in self.drawn.chunks_exact_mut(self.head.d).zip(outputs) {
                 self.head.shape_noise(out, z);
             }
@@ -243,35 +238,33 @@ impl ReplayLearner for NafLearner {
         context: &mut UpdateContext<'_>,
         _errors: &mut Vec<f32>,
     ) -> Result<(), LearnError> {
-        self.compute_targets(batch);
-        let (head, targets) = (self.head, &self.targets);
-        let rows = batch.rows;
-        let share = 1.0 / rows as f32;
-        let (mut loss_value, mut q_mean) = (0.0, 0.0);
-        let params = self.online.params.tracked();
-        let obs = self.encoder.encode(batch.obs());
-        let out = self.online.forward(leaf(&obs, [rows, self.encoder.width()]), params.clone(), None);
-        let loss = fused_loss([out], |[out]| {
+        let rate = self.config.learning_rate.at(context.fraction()) as f32;
+        let (head, share) = (self.head, 1.0 / batch.rows as f32);
+        let (mut value, mut q_mean) = (0.0, 0.0);
+
+        // y = R + D * V'(s')
+        let targets = self.targets(batch);
+        let forward = self.q.online.forward(batch.obs(), &[]);
+        let node = fused_loss([forward.out], |[out]| {
             let mut gradient = vec![0.0; out.len()];
             let places = gradient.chunks_exact_mut(head.outputs());
             for (row, (place, out)) in places.zip(out.chunks_exact(head.outputs())).enumerate() {
+                // Q(s, a) = V(s) - 1/2 * |L(s)^T (a - mu(s))|^2
                 let q = head.q_value(out, &batch.action[row * head.d..(row + 1) * head.d], place);
+                // loss = mean (Q(s, a) - y)^2 / 2
                 let error = q - targets[row];
                 place.iter_mut().for_each(|g| *g *= share * error);
-                loss_value += 0.5 * share * error * error;
+                value += 0.5 * share * error * error;
                 q_mean += share * q;
             }
-            (loss_value, [gradient])
+            (value, [gradient])
         });
-        finite("the loss", loss_value, context.number())?;
-        let [gradient] = gradients(loss, [&params]);
-        drop(params);
-        let norm = finite("the gradient of the network", global_norm(&[&gradient]), context.number())?;
-        let rate = self.config.learning_rate.at(context.fraction()) as f32;
-        self.optimizer.step(&mut self.online.params, &gradient, rate, clip_scale(norm, self.config.max_grad_norm));
-        self.target.params.polyak_from(&self.online.params, self.config.tau);
+        let loss = Loss { node, value, tracked: forward.tracked };
+        let norm = self.group.descend("the network", loss, &mut self.q.online.params(), rate, context.number())?;
+        // Q' += tau * (Q - Q')
+        self.q.soft_update(self.config.tau);
 
-        context.metrics.add("loss", loss_value);
+        context.metrics.add("loss", value);
         context.metrics.add("q_value_mean", q_mean);
         context.metrics.add("target_q_mean", share * targets.iter().sum::<f32>());
         context.metrics.add("grad_norm", norm);
@@ -284,16 +277,20 @@ impl ReplayLearner for NafLearner {
     }
 
     fn values(&mut self, input: ActInput<'_>, values: &mut [f32]) -> bool {
-        self.look(input.obs);
-        for (value, out) in values.iter_mut().zip(self.out.chunks_exact(self.head.outputs())) {
+        let out = self.q.online.infer(input.obs, &[]);
+        for (value, out) in values.iter_mut().zip(out.chunks_exact(self.head.outputs())) {
             *value = out[0] / self.config.reward_scale;
         }
         true
     }
 
     fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        io.network("q_target", &mut self.target)?;
-        io.optimizer("q", &mut self.optimizer)?;
+        self.q.target.encoder.visit_state("q_target", io)?;
+        io.network("q_target", &mut self.q.target.layers)?;
+        self.group.visit_state("q", io)?;
         self.noise.visit_state(io)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -27,6 +27,22 @@ impl Choices {
         self.probability.iter().enumerate().map(|(i, p)| p * of(i)).sum()
     }
 
+    /// sum_a pi(a) * (q(a) - alpha * log pi(a)): what a state is worth where entropy is worth `alpha`.
+    pub fn soft_value(&self, q: impl Fn(usize) -> f32, alpha: f32) -> f32 {
+        self.expect(|a| q(a) - alpha * self.log[a])
+    }
+
+    /// sum_a pi(a) * (alpha * log pi(a) - q(a)); writes `share` of its derivative by the logits.
+    pub fn actor_loss(&self, q: impl Fn(usize) -> f32, alpha: f32, share: f32, gradient: &mut [f32]) -> f32 {
+        let cost = |a: usize| alpha * self.log[a] - q(a);
+        let expected = self.expect(cost);
+        // Through pi and through its logarithm: the latter's part is the same for all and sums to nothing.
+        for (a, gradient) in gradient.iter_mut().enumerate() {
+            *gradient = share * self.probability[a] * (cost(a) - expected);
+        }
+        expected
+    }
+
     /// A choice in proportion to its probability; `fallback` if rounding leaves the draw beyond the last.
     pub fn draw(&self, fallback: usize, rng: &mut Rng) -> usize {
         let mut rest = uniform(rng) as f32;
@@ -50,6 +66,28 @@ mod tests {
         assert_eq!(choices.probability, [0.5, 0.0, 0.5]);
         assert!((choices.expect(|a| [2.0, 1000.0, 4.0][a]) - 3.0).abs() < 1e-6);
         assert!((choices.expect(|a| -choices.log[a]) - 2f32.ln()).abs() < 1e-6);
+    }
+
+    #[test]
+    fn target_and_actor_loss_by_hand() {
+        // pi = (1/4, 3/4) over the allowed two; q = (2, 4), alpha = 1/2.
+        let policy = Choices::new(&[0.0, 7.0, 3f32.ln()], &[true, false, true]);
+        // What the forbidden one is thought to be worth has no part in it.
+        let (q, alpha) = (|a: usize| [2.0, 1000.0, 4.0][a], 0.5);
+        let (low, high) = (0.25f32.ln(), 0.75f32.ln());
+        let value = 0.25 * (2.0 - 0.5 * low) + 0.75 * (4.0 - 0.5 * high);
+        assert!((policy.soft_value(q, alpha) - value).abs() < 1e-6);
+        let mut gradient = [9.0; 3];
+        let loss = policy.actor_loss(q, alpha, 0.1, &mut gradient);
+        assert!((loss + value).abs() < 1e-6, "the loss is the value with its sign turned");
+        // d/dz_a = pi(a) * (cost(a) - loss), a tenth of it.
+        let costs = [0.5 * low - 2.0, 0.5 * high - 4.0];
+        assert!((gradient[0] - 0.1 * 0.25 * (costs[0] + value)).abs() < 1e-6);
+        assert_eq!(gradient[1], 0.0);
+        assert!((gradient[2] - 0.1 * 0.75 * (costs[1] + value)).abs() < 1e-6);
+        // And by differences.
+        let at = |z: f32| Choices::new(&[z, 7.0, 3f32.ln()], &[true, false, true]).soft_value(q, alpha);
+        assert!((gradient[0] + 0.1 * (at(1e-2) - at(-1e-2)) / 2e-2).abs() < 1e-4);
     }
 
     #[test]

@@ -2,192 +2,143 @@
 
 use super::DiscreteSacConfig;
 use super::choices::Choices;
-use crate::agent::{Diverged, LearnError, Setup, UpdateContext, finite};
+use crate::agent::{Diverged, LearnError, Setup, UpdateContext};
+use crate::config::Problem;
 use crate::parts::actions::argmax;
-use crate::parts::input::Flatten;
+use crate::parts::descend::{Loss, ParamGroup};
+use crate::parts::input::ObsEncoder;
+use crate::parts::seeing::{Critic, SeeingNet, ValueLoss};
 use crate::parts::temperature::Temperature;
+use crate::parts::tracked::Trainable;
 use crate::policy::{ActInput, Actor, Memory, Mode};
 use crate::regimes::ReplayLearner;
 use crate::state::{StateError, StateIo};
 use axiomrl_core::Batch;
 use axiomrl_envs::Rng;
-use axiomrl_nn::{
-    AdamConfig, Grad, Init, Mlp, MlpSpec, Optimizer, OptimizerConfig, fused_loss, global_norm, gradients, leaf,
-};
+use axiomrl_nn::{AdamConfig, Init, Mlp, MlpSpec, OptimizerConfig, fused_loss, leaf};
 
 /// The learner of discrete SAC.
 pub struct DiscreteSacLearner {
     config: DiscreteSacConfig,
-    encoder: Flatten,
     actions: usize,
     actor: Mlp,
-    /// Both critics: a network with two members.
-    critic: Mlp,
-    critic_target: Mlp,
-    actor_optimizer: Optimizer,
-    critic_optimizer: Optimizer,
+    /// Both critics, a network with two members, and the encoder that the actor looks through as well.
+    critic: Critic,
+    actor_group: ParamGroup,
     temperature: Temperature,
-    logits: Vec<f32>,
-    q: Vec<f32>,
-    targets: Vec<f32>,
 }
 
 impl DiscreteSacLearner {
-    pub fn new(config: DiscreteSacConfig, actions: usize, setup: &Setup) -> Self {
-        let encoder = Flatten::new(setup.observation_space());
-        let mut rng = setup.rng("init");
+    pub fn new(config: DiscreteSacConfig, actions: usize, setup: &Setup) -> Result<Self, Problem> {
+        let (mut rng, init) = (setup.rng("init"), Init::pytorch());
+        let encoder = ObsEncoder::new(setup.observation_space(), config.vision, &init, &mut rng)?;
         let spec = || MlpSpec::new(encoder.width(), &config.hidden_sizes, actions, config.activation);
-        let actor = Mlp::new(spec(), 1, &Init::pytorch(), &mut rng);
-        let critic = Mlp::new(spec(), 2, &Init::pytorch(), &mut rng);
+        let mut actor = Mlp::new(spec(), 1, &init, &mut rng);
+        let layers = Mlp::new(spec(), 2, &init, &mut rng);
         let adam = OptimizerConfig::Adam(AdamConfig::default());
-        Self {
-            actor_optimizer: Optimizer::new(&adam, actor.params.as_slice().len()),
-            critic_optimizer: Optimizer::new(&adam, critic.params.as_slice().len()),
+        Ok(Self {
+            actor_group: ParamGroup::new(&adam, &actor.params(), f32::INFINITY),
+            critic: Critic::new(SeeingNet { encoder, layers }, &adam, f32::INFINITY),
             // The target follows a schedule; it is added at each update.
             temperature: Temperature::new(config.ent_coef, config.ent_coef_init, 0.0),
-            critic_target: critic.clone(),
             config,
-            encoder,
             actions,
             actor,
-            critic,
-            logits: Vec::new(),
-            q: Vec::new(),
-            targets: Vec::new(),
-        }
+        })
     }
 
-    fn mask<'a>(&self, masks: &'a [bool], row: usize) -> &'a [bool] {
-        if masks.is_empty() { &[] } else { &masks[row * self.actions..(row + 1) * self.actions] }
-    }
-
+    /// The policy in one row.
     fn choices(&self, logits: &[f32], masks: &[bool], row: usize) -> Choices {
-        Choices::new(&logits[row * self.actions..(row + 1) * self.actions], self.mask(masks, row))
+        let of_row = row * self.actions..(row + 1) * self.actions;
+        Choices::new(&logits[of_row.clone()], masks.get(of_row).unwrap_or_default())
+    }
+
+    /// The policies of all rows, at what the encoder sees.
+    fn policy(&self, seen: &[f32], masks: &[bool]) -> Vec<Choices> {
+        let (rows, mut logits) = (seen.len() / self.critic.net.online.encoder.width(), Vec::new());
+        self.actor.infer(seen, rows, &mut logits);
+        (0..rows).map(|row| self.choices(&logits, masks, row)).collect()
     }
 
     /// The lower of both critics' opinions, out of `[2, rows, actions]`.
-    fn lower(&self, q: &[f32], rows: usize, row: usize, action: usize) -> f32 {
+    fn lower(&self, q: &[f32], row: usize, action: usize) -> f32 {
         let at = row * self.actions + action;
-        q[at].min(q[rows * self.actions + at])
+        q[at].min(q[q.len() / 2 + at])
     }
 
     /// y = R + D * sum_a pi'(a) * (min_i Q'_i(s', a) - alpha * log pi'(a)).
-    fn compute_targets(&mut self, batch: &Batch) {
-        let next_obs = self.encoder.encode(batch.next_obs());
-        self.actor.infer(&next_obs, batch.rows, &mut self.logits);
-        self.critic_target.infer(&next_obs, batch.rows, &mut self.q);
+    fn targets(&self, batch: &Batch) -> Vec<f32> {
+        let policy = self.policy(&self.critic.net.online.encoder.infer(batch.next_obs()), batch.next_masks());
+        let q = self.critic.net.target.infer(batch.next_obs(), &[]);
         let alpha = self.temperature.value();
-        let mut targets = std::mem::take(&mut self.targets);
-        targets.clear();
-        targets.extend((0..batch.rows).map(|row| {
-            let next = self.choices(&self.logits, batch.next_masks(), row);
-            let value = next.expect(|a| self.lower(&self.q, batch.rows, row, a) - alpha * next.log[a]);
-            batch.reward[row] + batch.discount[row] * value
-        }));
-        self.targets = targets;
+        let value = |(row, next): (usize, &Choices)| next.soft_value(|a| self.lower(&q, row, a), alpha);
+        let values = policy.iter().enumerate().map(value);
+        values.zip(&batch.reward).zip(&batch.discount).map(|((v, reward), discount)| reward + discount * v).collect()
     }
 
+    /// One step of critics and encoder on sum_i mean (Q_i(s, a) - y)^2 / 2. Gives what the encoder saw before it.
     fn update_critics(
         &mut self,
-        obs: &[f32],
-        rate: f32,
         batch: &Batch,
+        targets: &[f32],
+        rate: f32,
         context: &mut UpdateContext<'_>,
-    ) -> Result<(), Diverged> {
-        let (rows, actions, targets) = (batch.rows, self.actions, &self.targets);
-        let share = 1.0 / rows as f32;
-        let (mut loss_value, mut q_mean) = (0.0, 0.0);
-        let params = self.critic.params.tracked();
-        let q = self.critic.forward(leaf(obs, [rows, self.encoder.width()]), params.clone(), None);
-        let loss = fused_loss([q], |[q]| {
-            let mut gradient = vec![0.0; q.len()];
-            for member in 0..2 {
-                for (row, target) in targets.iter().enumerate() {
-                    let at = (member * rows + row) * actions + batch.action[row] as usize;
-                    let error = q[at] - target;
-                    loss_value += 0.5 * share * error * error;
-                    q_mean += 0.5 * share * q[at];
-                    gradient[at] = share * error;
-                }
+    ) -> Result<Vec<f32>, Diverged> {
+        let (rows, actions, share) = (batch.rows, self.actions, 1.0 / batch.rows as f32);
+        self.critic.fit((batch.obs(), &[]), targets, rate, context, |q| {
+            let mut loss = ValueLoss { gradient: vec![0.0; q.len()], ..ValueLoss::default() };
+            for at_row in 0..2 * rows {
+                let row = at_row % rows;
+                let at = at_row * actions + batch.action[row] as usize;
+                let error = q[at] - targets[row];
+                loss.value += 0.5 * share * error * error;
+                loss.q_mean += 0.5 * share * q[at];
+                loss.gradient[at] = share * error;
             }
-            (loss_value, [gradient])
-        });
-        finite("the critic loss", loss_value, context.number())?;
-        let [gradient] = gradients(loss, [&params]);
-        drop(params);
-        let norm = checked_norm("the gradient of the critics", &gradient, context.number())?;
-        self.critic_optimizer.step(&mut self.critic.params, &gradient, rate, 1.0);
-        context.metrics.add("critic_loss", loss_value);
-        context.metrics.add("q_value_mean", q_mean);
-        context.metrics.add("target_q_mean", share * targets.iter().sum::<f32>());
-        context.metrics.add("critic_grad_norm", norm);
-        Ok(())
+            loss
+        })
     }
 
+    /// One step of the actor on mean sum_a pi(a) * (alpha * log pi(a) - min_i Q_i(s, a)). Gives the mean entropy.
     fn update_actor(
         &mut self,
-        obs: &[f32],
-        rate: f32,
+        seen: &[f32],
         batch: &Batch,
+        rate: f32,
         context: &mut UpdateContext<'_>,
-    ) -> Result<(), Diverged> {
-        let (rows, actions) = (batch.rows, self.actions);
-        let mut q = std::mem::take(&mut self.q);
-        self.critic.infer(obs, rows, &mut q);
-        let alpha = self.temperature.value();
-        let share = 1.0 / rows as f32;
-        let (mut loss_value, mut entropy) = (0.0, 0.0);
-        let params = self.actor.params.tracked();
-        let logits = self.actor.forward(leaf(obs, [rows, self.encoder.width()]), params.clone(), None);
-        let loss = fused_loss([logits], |[logits]| {
+    ) -> Result<f32, Diverged> {
+        let (rows, share, alpha) = (batch.rows, 1.0 / batch.rows as f32, self.temperature.value());
+        let mut q = Vec::new();
+        self.critic.net.online.layers.infer(seen, rows, &mut q);
+        let (mut value, mut entropy) = (0.0, 0.0);
+        let tracked = self.actor.params.tracked();
+        let logits = self.actor.forward(leaf(seen, [rows, seen.len() / rows]), tracked.clone(), None);
+        let node = fused_loss([logits], |[logits]| {
             let mut gradient = vec![0.0; logits.len()];
-            for (row, gradient) in gradient.chunks_exact_mut(actions).enumerate() {
-                let now = self.choices(logits, batch.masks(), row);
-                let cost = |a: usize| alpha * now.log[a] - self.lower(&q, rows, row, a);
-                let expected = now.expect(cost);
-                // The derivative of sum_a pi(a) cost(a) by a logit, through pi and through its logarithm.
-                for (a, gradient) in gradient.iter_mut().enumerate() {
-                    *gradient = share * now.probability[a] * (cost(a) - expected);
-                }
-                loss_value += share * expected;
-                entropy -= share * now.expect(|a| now.log[a]);
+            for (row, gradient) in gradient.chunks_exact_mut(self.actions).enumerate() {
+                let policy = self.choices(logits, batch.masks(), row);
+                value += share * policy.actor_loss(|a| self.lower(&q, row, a), alpha, share, gradient);
+                entropy -= share * policy.expect(|a| policy.log[a]);
             }
-            (loss_value, [gradient])
+            (value, [gradient])
         });
-        finite("the actor loss", loss_value, context.number())?;
-        let [gradient] = gradients(loss, [&params]);
-        drop(params);
-        self.q = q;
-        let norm = checked_norm("the gradient of the actor", &gradient, context.number())?;
-        self.actor_optimizer.step(&mut self.actor.params, &gradient, rate, 1.0);
-        let ratio = self.config.target_entropy_ratio.at(context.fraction()) as f32;
-        self.temperature.update(ratio * (actions as f32).ln() - entropy, rate);
-        context.metrics.add("actor_loss", loss_value);
+        let loss = Loss { node, value, tracked: vec![tracked] };
+        let norm = self.actor_group.descend("the actor", loss, &mut self.actor.params(), rate, context.number())?;
+        context.metrics.add("actor_loss", value);
         context.metrics.add("entropy", entropy);
         context.metrics.add("ent_coef", alpha);
         context.metrics.add("actor_grad_norm", norm);
-        context.metrics.set("learning_rate", f64::from(rate));
-        Ok(())
+        Ok(entropy)
     }
 
-    /// Draws from the policy, or takes the likeliest choice where there is nothing to draw with.
-    fn choose(&mut self, input: ActInput<'_>, mut rng: Option<&mut Rng>, actions: &mut [f32]) {
-        let mut logits = std::mem::take(&mut self.logits);
-        self.actor.infer(&self.encoder.encode(input.obs), input.rows(), &mut logits);
-        for (row, action) in actions.iter_mut().enumerate() {
-            let choices = self.choices(&logits, input.masks, row);
-            let likeliest = argmax(&choices.probability, self.mask(input.masks, row));
-            *action = match &mut rng {
-                Some(rng) => choices.draw(likeliest, rng),
-                None => likeliest,
-            } as f32;
-        }
-        self.logits = logits;
+    /// The likeliest choice of each row, and the policy it is from.
+    fn likeliest<'a>(&self, input: ActInput<'a>) -> impl Iterator<Item = (Choices, usize)> + use<'a> {
+        let policy = self.policy(&self.critic.net.online.encoder.infer(input.obs), input.masks);
+        policy.into_iter().enumerate().map(move |(row, choices)| {
+            let best = argmax(&choices.probability, input.mask(row));
+            (choices, best)
+        })
     }
-}
-
-fn checked_norm(what: &str, gradient: &Grad, number: u64) -> Result<f32, Diverged> {
-    finite(what, global_norm(&[gradient]), number)
 }
 
 impl Actor for DiscreteSacLearner {
@@ -199,11 +150,14 @@ impl Actor for DiscreteSacLearner {
         rng: &mut Rng,
         actions: &mut [f32],
     ) -> Result<(), LearnError> {
-        self.choose(input, (mode == Mode::Sample).then_some(rng), actions);
+        for (action, (choices, best)) in actions.iter_mut().zip(self.likeliest(input)) {
+            *action = if mode == Mode::Best { best } else { choices.draw(best, rng) } as f32;
+        }
         Ok(())
     }
 
     fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        self.critic.net.online.encoder.visit_state("encoder", io)?;
         io.network("actor", &mut self.actor)
     }
 }
@@ -215,33 +169,39 @@ impl ReplayLearner for DiscreteSacLearner {
         context: &mut UpdateContext<'_>,
         _errors: &mut Vec<f32>,
     ) -> Result<(), LearnError> {
-        self.compute_targets(batch);
-        let obs = self.encoder.encode(batch.obs());
         let rate = self.config.learning_rate.at(context.fraction()) as f32;
-        self.update_critics(&obs, rate, batch, context)?;
-        self.update_actor(&obs, rate, batch, context)?;
-        self.critic_target.params.polyak_from(&self.critic.params, self.config.tau);
+        let target_entropy =
+            self.config.target_entropy_ratio.at(context.fraction()) as f32 * (self.actions as f32).ln();
+
+        // y = R + D * sum_a pi'(a) * (min_i Q'_i(s', a) - alpha * log pi'(a))
+        let targets = self.targets(batch);
+        // critics and encoder: sum_i mean (Q_i(s, a) - y)^2 / 2
+        let seen = self.update_critics(batch, &targets, rate, context)?;
+        // actor: mean sum_a pi(a) * (alpha * log pi(a) - min_i Q_i(s, a))
+        let entropy = self.update_actor(&seen, batch, rate, context)?;
+        // alpha: -log alpha * mean (sum_a pi(a) log pi(a) + target_entropy)
+        self.temperature.update(target_entropy - entropy, rate);
+        // Q' += tau * (Q - Q')
+        self.critic.net.soft_update(self.config.tau);
+
+        context.metrics.set("learning_rate", f64::from(rate));
         Ok(())
     }
 
     fn values(&mut self, input: ActInput<'_>, values: &mut [f32]) -> bool {
-        let rows = input.rows();
-        let mut actions = vec![0.0; rows];
-        self.choose(input, None, &mut actions);
-        let mut q = std::mem::take(&mut self.q);
-        self.critic.infer(&self.encoder.encode(input.obs), rows, &mut q);
-        for (row, value) in values.iter_mut().enumerate() {
-            *value = self.lower(&q, rows, row, actions[row] as usize);
+        let q = self.critic.net.online.infer(input.obs, &[]);
+        for (row, (value, (_, best))) in values.iter_mut().zip(self.likeliest(input)).enumerate() {
+            *value = self.lower(&q, row, best);
         }
-        self.q = q;
         true
     }
 
     fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        io.network("critic", &mut self.critic)?;
-        io.network("critic_target", &mut self.critic_target)?;
-        io.optimizer("actor", &mut self.actor_optimizer)?;
-        io.optimizer("critic", &mut self.critic_optimizer)?;
+        self.actor_group.visit_state("actor", io)?;
+        self.critic.visit_state(io)?;
         self.temperature.visit_state(io)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -19,7 +19,10 @@
 //! - Both critics are one ensemble network with one output per action.
 //! - Forbidden choices (action masks) have probability 0 in acting and in all sums.
 //!
-//! **What is left out.** Image observations.
+//! - Images are looked at by convolutions (`vision`), numbers beside them pass as they are. Only the critics' loss trains the
+//!   convolutions; the actor learns from what they see. The target critics look with a slow copy, which follows by `tau`.
+//!
+//! **What is left out.** A memory for what is hidden; stack frames where a few are enough.
 //!
 //! **Reference.** Christodoulou, Soft actor-critic for discrete action settings, 2019.
 
@@ -27,65 +30,35 @@ mod choices;
 mod learner;
 
 use crate::agent::Setup;
-use crate::config::{Idle, Problem, choices, fixed_temperature, layer_widths, some_updates};
+use crate::config::{Idle, Problem, fixed_temperature, settings};
 use crate::parts::checks::BuildError;
+use crate::parts::input::Vision;
 use crate::parts::temperature::TemperatureSetting;
 use crate::regimes::{Learner, replay_settings};
 use crate::registry::Algorithm;
 use axiomrl_core::Schedule;
 use axiomrl_envs::Space;
 use axiomrl_nn::Activation;
-use garde::Validate;
 use learner::DiscreteSacLearner;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// Settings of discrete SAC.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, Validate)]
-#[serde(deny_unknown_fields, default)]
-#[garde(allow_unvalidated)]
-pub struct DiscreteSacConfig {
-    /// Step size of Adam, for actor, critics and temperature.
-    #[garde(custom(Schedule::range_ok(0.0, 1.0)))]
-    pub learning_rate: Schedule,
-    /// Transitions kept.
-    #[garde(range(min = 1, max = 100_000_000))]
-    pub buffer_capacity: usize,
-    /// Transitions per update.
-    #[garde(range(min = 1, max = 65_536))]
-    pub batch_size: usize,
-    /// Random steps before the first update.
-    #[garde(range(max = 1_000_000_000_000_000_u64))]
-    pub learning_starts: u64,
-    /// Environment steps between bursts of updates.
-    #[garde(range(min = 1, max = 1_000_000_000_000_u64))]
-    pub train_frequency: u64,
-    /// Updates in a burst; -1 makes as many as steps were taken.
-    #[garde(range(min = -1, max = 100_000), custom(some_updates))]
-    pub gradient_steps: i64,
-    /// How much of the critics the target critics take over per update.
-    #[garde(range(min = 0.0, max = 1.0))]
-    pub tau: f32,
-    /// Discount per step.
-    #[garde(range(min = 0.0, max = 1.0))]
-    pub gamma: f32,
-    /// Rewards summed before bootstrapping.
-    #[garde(range(min = 1, max = 1000))]
-    pub n_step: usize,
-    /// Weight of the entropy: `auto`, or a number that stays fixed.
-    pub ent_coef: TemperatureSetting,
-    /// Temperature at the start when it is adapted.
-    #[garde(range(min = 1e-8, max = 1000.0))]
-    pub ent_coef_init: f32,
-    /// Entropy to aim for, as a part of that of uniform choice, over the run.
-    #[garde(custom(Schedule::range_ok(0.0, 1.0)))]
-    pub target_entropy_ratio: Schedule,
-    /// Widths of the hidden layers of actor and critics.
-    #[garde(custom(layer_widths))]
-    pub hidden_sizes: Vec<usize>,
-    /// Non-linearity of the hidden layers.
-    #[schemars(schema_with = "choices::<Activation>")]
-    pub activation: Activation,
+settings! {
+    /// Settings of discrete SAC.
+    pub struct DiscreteSacConfig {
+        ..learning_rate,
+        ..replay,
+        ..network,
+        /// How much of the critics the target critics take over per update.
+        #[garde(range(min = 0.0, max = 1.0))]
+        pub tau: f32,
+        /// Weight of the entropy: `auto`, or a number that stays fixed.
+        pub ent_coef: TemperatureSetting,
+        /// Temperature at the start when it is adapted.
+        #[garde(range(min = 1e-8, max = 1000.0))]
+        pub ent_coef_init: f32,
+        /// Entropy to aim for, as a part of that of uniform choice, over the run.
+        #[garde(custom(Schedule::range_ok(0.0, 1.0)))]
+        pub target_entropy_ratio: Schedule,
+    }
 }
 
 impl Default for DiscreteSacConfig {
@@ -103,6 +76,7 @@ impl Default for DiscreteSacConfig {
             ent_coef: TemperatureSetting::Auto,
             ent_coef_init: 1.0,
             target_entropy_ratio: Schedule::Constant(0.5),
+            vision: Vision::Auto,
             hidden_sizes: vec![128, 128],
             activation: Activation::Relu,
         }
@@ -118,6 +92,10 @@ impl Algorithm for DiscreteSac {
         replay_settings!(config).map(drop)
     }
 
+    fn check_setup(config: &DiscreteSacConfig, setup: &Setup) -> Result<(), Problem> {
+        config.vision.check(setup.observation_space())
+    }
+
     fn idle(config: &DiscreteSacConfig) -> Vec<Idle> {
         vec![fixed_temperature(config.ent_coef != TemperatureSetting::Auto)]
     }
@@ -127,6 +105,6 @@ impl Algorithm for DiscreteSac {
             return Err(Problem::new(&[], "discrete SAC acts in Discrete spaces").into());
         };
         let settings = replay_settings!(config)?;
-        Ok(Learner::OffPolicy(Box::new(DiscreteSacLearner::new(config, actions, setup)), settings))
+        Ok(Learner::OffPolicy(Box::new(DiscreteSacLearner::new(config, actions, setup)?), settings))
     }
 }

@@ -90,6 +90,9 @@ mod tests {
         }
         // Row 1: log((1 + 3) / 2) = log 2; row 2: 1/2.
         assert!((loss - 2.0 * (0.1 + 0.5 * (2f32.ln() + 0.5))).abs() < 1e-5);
+        // By hand, epsilon minus the weights' divergence from equal ones: row 1 has 1/4 ln 1/2 + 3/4 ln 3/2, row 2 none.
+        let divergence = 0.25 * 0.5f32.ln() + 0.75 * 1.5f32.ln();
+        assert!((slope - (0.1 - 0.5 * divergence)).abs() < 1e-5);
         let at = |t: f32| sample_weights(&values, 2, t, 0.1, &mut Vec::new()).0;
         assert!((slope - (at(2.01) - at(1.99)) / 0.02).abs() < 1e-3);
     }
@@ -106,6 +109,20 @@ mod tests {
         }
         let divergence: f32 = weights.iter().map(|w| w * (w * 20.0).ln()).sum();
         assert!((divergence - 0.1).abs() < 1e-3, "{divergence}");
+    }
+
+    #[test]
+    fn a_move_by_hand() {
+        // From N(0, 2) to N(1, 1), one sample at 2 of weight 1/2.
+        let step = Move::new((1.0, 1.0), (0.0, 2.0), (3.0, 5.0), [(2.0, 0.5)].into_iter());
+        // 1/2 [ (2 - 1)^2 / (2 * 4) + (2 - 0)^2 / 2 + ln 1 ]
+        assert!((step.loss - 0.5 * (0.125 + 2.0)).abs() < 1e-6);
+        // KL(N(0, 2) || N(1, 2)) = 1 / (2 * 4);  KL(N(0, 2) || N(0, 1)) = ln(1 / 2) + (4 - 1) / 2
+        assert!((step.kl_mean - 0.125).abs() < 1e-6);
+        assert!((step.kl_std - (0.5f32.ln() + 1.5)).abs() < 1e-6);
+        // -1/2 (2 - 1) / 4 + 3 * 1 / 4;  1/2 (1 - 4) + 5 * (1 - 4)
+        assert!((step.by_mean - (-0.125 + 0.75)).abs() < 1e-6);
+        assert!((step.by_std - (-1.5 - 15.0)).abs() < 1e-6);
     }
 
     #[test]

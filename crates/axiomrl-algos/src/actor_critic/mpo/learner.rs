@@ -1,10 +1,13 @@
-//! The E-step and the M-step.
+//! The critic, the E-step and the M-step.
 
 use super::MpoConfig;
 use super::duals::{LEAST_RAW, Move, multiplier, sample_weights};
 use crate::agent::{Diverged, LearnError, Setup, UpdateContext, finite};
-use crate::parts::columns::join_columns;
-use crate::parts::input::Flatten;
+use crate::config::Problem;
+use crate::parts::descend::{Loss, ParamGroup};
+use crate::parts::input::ObsEncoder;
+use crate::parts::seeing::{Critic, SeeingNet, ValueLoss};
+use crate::parts::tracked::{Tracked, Trainable};
 use crate::policy::{ActInput, Actor, Memory, Mode};
 use crate::regimes::ReplayLearner;
 use crate::state::{StateError, StateIo};
@@ -12,10 +15,7 @@ use axiomrl_core::Batch;
 use axiomrl_core::random::normal;
 use axiomrl_envs::{ObsRef, Rng};
 use axiomrl_nn::math::{sigmoid, softplus};
-use axiomrl_nn::{
-    AdamConfig, Init, Mlp, MlpSpec, Optimizer, OptimizerConfig, Params, clip_scale, fused_loss, global_norm, gradients,
-    leaf,
-};
+use axiomrl_nn::{AdamConfig, Init, Mlp, MlpSpec, OptimizerConfig, Params, fused_loss, leaf};
 
 /// The least spread of the policy.
 const LEAST_STD: f32 = 1e-4;
@@ -23,61 +23,56 @@ const LEAST_STD: f32 = 1e-4;
 /// The learner of MPO.
 pub struct MpoLearner {
     config: MpoConfig,
-    encoder: Flatten,
     d: usize,
-    actor: Mlp,
-    actor_target: Mlp,
-    critic: Mlp,
-    critic_target: Mlp,
-    actor_optimizer: Optimizer,
-    critic_optimizer: Optimizer,
+    actor: Tracked<Mlp>,
+    /// With the encoder that the policy looks through as well.
+    critic: Critic,
+    actor_group: ParamGroup,
     /// Free numbers behind the multipliers: temperature, penalty temperature, then mean and spread per dimension.
     duals: Params,
-    dual_optimizer: Optimizer,
+    dual_group: ParamGroup,
+}
+
+/// Actions drawn from the target policy, `[rows, samples]`, and what the target critic thinks of them.
+struct Sampled {
+    /// The outputs of the policy that drew them.
     head: Vec<f32>,
+    /// As drawn, not clipped.
+    actions: Vec<f32>,
     q: Vec<f32>,
-    targets: Vec<f32>,
-    /// Actions `[rows, samples, d]` drawn from the target policy, as drawn.
-    drawn: Vec<f32>,
-    weights: Vec<f32>,
-    joint: Vec<f32>,
+}
+
+/// How far the policy moved, per action dimension, mean over the rows.
+struct Divergence {
+    mean: Vec<f32>,
+    std: Vec<f32>,
 }
 
 impl MpoLearner {
-    pub fn new(config: MpoConfig, setup: &Setup) -> Self {
-        let encoder = Flatten::new(setup.observation_space());
-        let d = setup.action_width();
-        let mut rng = setup.rng("init");
+    pub fn new(config: MpoConfig, setup: &Setup) -> Result<Self, Problem> {
+        let (d, mut rng) = (setup.action_width(), setup.rng("init"));
+        let encoder = ObsEncoder::new(setup.observation_space(), config.vision, &Init::pytorch(), &mut rng)?;
         let network = |inputs: usize, outputs: usize, rng: &mut Rng| {
             let mut spec = MlpSpec::new(inputs, &config.hidden_sizes, outputs, config.activation);
             spec.layer_norm = config.layer_norm;
             Mlp::new(spec, 1, &Init::Xavier { output_scale: 0.1 }, rng)
         };
-        let actor = network(encoder.width(), 2 * d, &mut rng);
-        let critic = network(encoder.width() + d, 1, &mut rng);
-        let adam = OptimizerConfig::Adam(AdamConfig::default());
+        let mut actor = network(encoder.width(), 2 * d, &mut rng);
+        let critic = SeeingNet { layers: network(encoder.width() + d, 1, &mut rng), encoder };
         // The multiplier of the spread starts high, so that exploration does not die before values are known.
         let mut duals = vec![10.0; 2 + d];
         duals.extend(std::iter::repeat_n(1000.0, d));
-        Self {
-            actor_optimizer: Optimizer::new(&adam, actor.params.as_slice().len()),
-            critic_optimizer: Optimizer::new(&adam, critic.params.as_slice().len()),
-            dual_optimizer: Optimizer::new(&adam, duals.len()),
-            duals: Params::from_vec(1, duals.len(), duals),
-            actor_target: actor.clone(),
-            critic_target: critic.clone(),
+        let mut duals = Params::from_vec(1, duals.len(), duals);
+        let adam = OptimizerConfig::Adam(AdamConfig::default());
+        Ok(Self {
+            actor_group: ParamGroup::new(&adam, &actor.params(), config.max_grad_norm),
+            critic: Critic::new(critic, &adam, config.max_grad_norm),
+            dual_group: ParamGroup::new(&adam, &[&mut duals], f32::INFINITY),
+            duals,
+            actor: Tracked::new(actor),
             config,
-            encoder,
             d,
-            actor,
-            critic,
-            head: Vec::new(),
-            q: Vec::new(),
-            targets: Vec::new(),
-            drawn: Vec::new(),
-            weights: Vec::new(),
-            joint: Vec::new(),
-        }
+        })
     }
 
     /// The spread behind a raw output, and its derivative; a raw output of 0 means `log_std_init`.
@@ -86,170 +81,151 @@ impl MpoLearner {
         (scale * softplus(raw) + LEAST_STD, scale * sigmoid(raw))
     }
 
-    /// Draws actions for every observation from the target policy and values them with the target critic. Leaves the
-    /// policy's outputs in `head`, the actions in `drawn` and the values in `q`.
-    fn look_around(&mut self, obs: &[f32], rows: usize, rng: &mut Rng) {
+    /// a_n ~ pi'(s), with Q'(s, a_n).
+    fn sample(&self, obs: ObsRef<'_>, rng: &mut Rng) -> Sampled {
         let (d, samples) = (self.d, self.config.action_samples);
-        let mut head = std::mem::take(&mut self.head);
-        self.actor_target.infer(obs, rows, &mut head);
-        self.drawn.clear();
-        self.joint.clear();
-        for (obs, head) in obs.chunks_exact(self.encoder.width()).zip(head.chunks_exact(2 * d)) {
+        let (mut head, mut actions, mut joint, mut q) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let seen = self.critic.net.target.encoder.infer(obs);
+        self.actor.target.infer(&seen, obs.rows, &mut head);
+        for (seen, head) in seen.chunks_exact(seen.len() / obs.rows).zip(head.chunks_exact(2 * d)) {
             for _ in 0..samples {
-                self.joint.extend_from_slice(obs);
+                joint.extend_from_slice(seen);
                 for i in 0..d {
                     let action = head[i] + self.std(head[d + i]).0 * normal(rng);
-                    self.drawn.push(action);
-                    self.joint.push(action.clamp(-1.0, 1.0));
+                    actions.push(action);
+                    joint.push(action.clamp(-1.0, 1.0));
                 }
             }
         }
-        self.head = head;
-        self.critic_target.infer(&self.joint, rows * samples, &mut self.q);
+        self.critic.net.target.layers.infer(&joint, obs.rows * samples, &mut q);
+        Sampled { head, actions, q }
     }
 
+    /// y = R + D * mean_n Q'(s', a'_n).
+    fn targets(&self, batch: &Batch, rng: &mut Rng) -> Vec<f32> {
+        let samples = self.config.action_samples;
+        let next = self.sample(batch.next_obs(), rng);
+        let values = next.q.chunks_exact(samples).map(|q| q.iter().sum::<f32>() / samples as f32);
+        let returns = batch.reward.iter().zip(&batch.discount).zip(values);
+        returns.map(|((reward, discount), v)| self.config.reward_scale * reward + discount * v).collect()
+    }
+
+    /// One step of critic and encoder on mean (Q(s, a) - y)^2 / 2. Gives what the encoder saw before it.
     fn update_critic(
         &mut self,
-        obs: &[f32],
-        rate: f32,
         batch: &Batch,
+        targets: &[f32],
+        rate: f32,
         context: &mut UpdateContext<'_>,
-    ) -> Result<(), Diverged> {
-        let rows = batch.rows;
-        self.look_around(&self.encoder.encode(batch.next_obs()), rows, context.rng);
-        let samples = self.config.action_samples;
-        self.targets.clear();
-        self.targets.extend(self.q.chunks_exact(samples).enumerate().map(|(row, q)| {
-            let value = q.iter().sum::<f32>() / samples as f32;
-            self.config.reward_scale * batch.reward[row] + batch.discount[row] * value
-        }));
-
-        let width = self.encoder.width();
-        join_columns(obs, &batch.action, rows, &mut self.joint);
-        let (targets, share) = (&self.targets, 1.0 / rows as f32);
-        let (mut loss_value, mut q_mean) = (0.0, 0.0);
-        let params = self.critic.params.tracked();
-        let q = self.critic.forward(leaf(&self.joint, [rows, width + self.d]), params.clone(), None);
-        let loss = fused_loss([q], |[q]| {
+    ) -> Result<Vec<f32>, Diverged> {
+        let share = 1.0 / batch.rows as f32;
+        self.critic.fit((batch.obs(), &batch.action), targets, rate, context, |q| {
             let errors: Vec<f32> = q.iter().zip(targets).map(|(q, target)| q - target).collect();
-            loss_value = 0.5 * share * errors.iter().map(|e| e * e).sum::<f32>();
-            q_mean = share * q.iter().sum::<f32>();
-            (loss_value, [errors.iter().map(|e| share * e).collect()])
-        });
-        finite("the critic loss", loss_value, context.number())?;
-        let [gradient] = gradients(loss, [&params]);
-        drop(params);
-        let norm = finite("the gradient of the critic", global_norm(&[&gradient]), context.number())?;
-        let scale = clip_scale(norm, self.config.max_grad_norm);
-        self.critic_optimizer.step(&mut self.critic.params, &gradient, rate, scale);
-        context.metrics.add("critic_loss", loss_value);
-        context.metrics.add("q_value_mean", q_mean);
-        context.metrics.add("target_q_mean", share * targets.iter().sum::<f32>());
-        context.metrics.add("critic_grad_norm", norm);
-        Ok(())
+            ValueLoss {
+                value: 0.5 * share * errors.iter().map(|e| e * e).sum::<f32>(),
+                q_mean: share * q.iter().sum::<f32>(),
+                gradient: errors.iter().map(|e| share * e).collect(),
+            }
+        })
     }
 
-    /// Weighs the drawn actions; returns the gradients of both temperatures.
-    fn weigh_samples(&mut self, context: &mut UpdateContext<'_>) -> [f32; 2] {
-        let (d, samples) = (self.d, self.config.action_samples);
-        let (temperature, slope) = multiplier(self.duals.as_slice()[0]);
-        let (_, by_temperature) = sample_weights(&self.q, samples, temperature, self.config.epsilon, &mut self.weights);
+    /// w_n = softmax_n(Q'(s, a_n) / eta), to which the penalty adds its own. Gives the slopes of both temperatures as well.
+    fn weights(&self, sampled: &Sampled, context: &mut UpdateContext<'_>) -> (Vec<f32>, [f32; 2]) {
+        let (config, samples, raw) = (&self.config, self.config.action_samples, self.duals.as_slice());
+        let (temperature, slope) = multiplier(raw[0]);
+        let (mut weights, mut penalties) = (Vec::new(), Vec::new());
+        let (_, by_temperature) = sample_weights(&sampled.q, samples, temperature, config.epsilon, &mut weights);
         context.metrics.add("temperature", temperature);
-        if self.config.epsilon_penalty == 0.0 {
-            return [by_temperature * slope, 0.0];
+        if config.epsilon_penalty == 0.0 {
+            return (weights, [by_temperature * slope, 0.0]);
         }
         // How far outside of the range each action was, as a cost of its own.
         let outside = |action: &f32| (action.abs() - 1.0).max(0.0);
-        let costs: Vec<f32> = self
-            .drawn
-            .chunks_exact(d)
-            .map(|action| -action.iter().map(|a| outside(a) * outside(a)).sum::<f32>().sqrt())
-            .collect();
-        let (penalty, penalty_slope) = multiplier(self.duals.as_slice()[1]);
-        let mut penalty_weights = Vec::new();
-        let (_, by_penalty) =
-            sample_weights(&costs, samples, penalty, self.config.epsilon_penalty, &mut penalty_weights);
-        self.weights.iter_mut().zip(&penalty_weights).for_each(|(w, p)| *w += p);
-        [by_temperature * slope, by_penalty * penalty_slope]
+        let cost = |action: &[f32]| -action.iter().map(|a| outside(a) * outside(a)).sum::<f32>().sqrt();
+        let costs: Vec<f32> = sampled.actions.chunks_exact(self.d).map(cost).collect();
+        let (penalty, penalty_slope) = multiplier(raw[1]);
+        let (_, by_penalty) = sample_weights(&costs, samples, penalty, config.epsilon_penalty, &mut penalties);
+        weights.iter_mut().zip(&penalties).for_each(|(w, p)| *w += p);
+        (weights, [by_temperature * slope, by_penalty * penalty_slope])
     }
 
+    /// One step of the policy on - sum_n w_n [ log N(a_n; mu, std_old) + log N(a_n; mu_old, std) ] and the weighted divergences.
     fn update_policy(
         &mut self,
-        obs: &[f32],
+        seen: &[f32],
+        sampled: &Sampled,
+        weights: &[f32],
         rate: f32,
-        rows: usize,
         context: &mut UpdateContext<'_>,
-    ) -> Result<(), Diverged> {
+    ) -> Result<Divergence, Diverged> {
         let (d, samples) = (self.d, self.config.action_samples);
-        self.look_around(obs, rows, context.rng);
-        let temperatures = self.weigh_samples(context);
-        let raw = self.duals.as_slice().to_vec();
-        let (alpha_mean, alpha_std) = (|i: usize| multiplier(raw[2 + i]).0, |i: usize| multiplier(raw[2 + d + i]).0);
+        let rows = sampled.q.len() / samples;
         let share = 1.0 / rows as f32;
-        let (mut loss_value, mut std_mean) = (0.0, 0.0);
-        let (mut kl_mean, mut kl_std) = (vec![0.0; d], vec![0.0; d]);
-        let params = self.actor.params.tracked();
-        let out = self.actor.forward(leaf(obs, [rows, self.encoder.width()]), params.clone(), None);
-        let loss = fused_loss([out], |[out]| {
+        let alpha = |dual: usize| multiplier(self.duals.as_slice()[2 + dual]).0;
+        let mut moved = Divergence { mean: vec![0.0; d], std: vec![0.0; d] };
+        let (mut value, mut std_mean) = (0.0, 0.0);
+        let tracked = self.actor.online.params.tracked();
+        let out = self.actor.online.forward(leaf(seen, [rows, seen.len() / rows]), tracked.clone(), None);
+        let node = fused_loss([out], |[out]| {
             let mut gradient = vec![0.0; out.len()];
             for row in 0..rows {
                 for i in 0..d {
                     let (at, at_raw) = (row * 2 * d + i, row * 2 * d + d + i);
                     let (std, slope) = self.std(out[at_raw]);
-                    let old = (self.head[at], self.std(self.head[at_raw]).0);
-                    let drawn = (row * samples..(row + 1) * samples).map(|n| (self.drawn[n * d + i], self.weights[n]));
-                    let step = Move::new((out[at], std), old, (alpha_mean(i), alpha_std(i)), drawn);
-                    loss_value += share * step.loss;
-                    kl_mean[i] += share * step.kl_mean;
-                    kl_std[i] += share * step.kl_std;
+                    let old = (sampled.head[at], self.std(sampled.head[at_raw]).0);
+                    let drawn = (row * samples..(row + 1) * samples).map(|n| (sampled.actions[n * d + i], weights[n]));
+                    let step = Move::new((out[at], std), old, (alpha(i), alpha(d + i)), drawn);
+                    value += share * step.loss;
+                    moved.mean[i] += share * step.kl_mean;
+                    moved.std[i] += share * step.kl_std;
                     std_mean += share * std / d as f32;
                     gradient[at] = share * step.by_mean;
                     gradient[at_raw] = share * step.by_std * slope;
                 }
             }
-            (loss_value, [gradient])
+            (value, [gradient])
         });
-        finite("the policy loss", loss_value, context.number())?;
-        let [gradient] = gradients(loss, [&params]);
-        drop(params);
-        let norm = finite("the gradient of the policy", global_norm(&[&gradient]), context.number())?;
-        let scale = clip_scale(norm, self.config.max_grad_norm);
-        self.actor_optimizer.step(&mut self.actor.params, &gradient, rate, scale);
-        let dual_rate = self.config.dual_learning_rate.at(context.fraction()) as f32;
-        self.update_duals(temperatures, &kl_mean, &kl_std, dual_rate);
-        context.metrics.add("actor_loss", loss_value);
+        let loss = Loss { node, value, tracked: vec![tracked] };
+        let learned = &mut self.actor.online.params();
+        let norm = self.actor_group.descend("the policy", loss, learned, rate, context.number())?;
+        context.metrics.add("actor_loss", value);
         context.metrics.add("actor_grad_norm", norm);
-        context.metrics.add("kl_mean", kl_mean.iter().sum::<f32>() / d as f32);
-        context.metrics.add("kl_std", kl_std.iter().sum::<f32>() / d as f32);
+        context.metrics.add("kl_mean", moved.mean.iter().sum::<f32>() / d as f32);
+        context.metrics.add("kl_std", moved.std.iter().sum::<f32>() / d as f32);
         context.metrics.add("policy_std", std_mean);
+        Ok(moved)
+    }
+
+    /// One step of temperatures and multipliers. The latter grow while their divergence is above its bound: gradient of
+    /// alpha * (epsilon - divergence).
+    fn update_duals(
+        &mut self,
+        temperatures: [f32; 2],
+        moved: &Divergence,
+        rate: f32,
+        update: u64,
+    ) -> Result<(), Diverged> {
+        let means = moved.mean.iter().map(|kl| self.config.epsilon_mean - kl);
+        let stds = moved.std.iter().map(|kl| self.config.epsilon_std - kl);
+        let slack = means.chain(stds).zip(&self.duals.as_slice()[2..]);
+        let slopes = slack.map(|(slack, &raw)| slack * multiplier(raw).1);
+        let gradient: Vec<f32> = temperatures.into_iter().chain(slopes).collect();
+        let norm = self.dual_group.step(&mut [&mut self.duals], &[&gradient], rate);
+        finite("the gradient of the multipliers", norm, update)?;
+        self.duals.make_mut().iter_mut().for_each(|raw| *raw = raw.max(LEAST_RAW));
         Ok(())
     }
 
-    /// Multipliers grow while their divergence is above its bound: gradient of `alpha * (epsilon - divergence)`.
-    fn update_duals(&mut self, temperatures: [f32; 2], kl_mean: &[f32], kl_std: &[f32], rate: f32) {
-        let raw = self.duals.as_slice();
-        let mut gradient = temperatures.to_vec();
-        for (i, kl) in kl_mean.iter().enumerate() {
-            gradient.push((self.config.epsilon_mean - kl) * multiplier(raw[2 + i]).1);
-        }
-        for (i, kl) in kl_std.iter().enumerate() {
-            gradient.push((self.config.epsilon_std - kl) * multiplier(raw[2 + self.d + i]).1);
-        }
-        self.dual_optimizer.step(&mut self.duals, &gradient, rate, 1.0);
-        self.duals.make_mut().iter_mut().for_each(|raw| *raw = raw.max(LEAST_RAW));
-    }
-
-    /// Draws from the policy, or takes its mean where there is nothing to draw with.
-    fn choose(&mut self, obs: ObsRef<'_>, mut rng: Option<&mut Rng>, actions: &mut [f32]) {
-        let mut head = std::mem::take(&mut self.head);
-        self.actor.infer(&self.encoder.encode(obs), obs.rows, &mut head);
+    /// The mean of the policy, with noise of its spread where there is something to draw with.
+    fn choose(&self, obs: ObsRef<'_>, mut rng: Option<&mut Rng>, actions: &mut [f32]) {
+        let mut head = Vec::new();
+        self.actor.online.infer(&self.critic.net.online.encoder.infer(obs), obs.rows, &mut head);
         for (action, head) in actions.chunks_exact_mut(self.d).zip(head.chunks_exact(2 * self.d)) {
             for (i, action) in action.iter_mut().enumerate() {
                 let noise = rng.as_mut().map_or(0.0, |rng| self.std(head[self.d + i]).0 * normal(rng));
                 *action = (head[i] + noise).clamp(-1.0, 1.0);
             }
         }
-        self.head = head;
     }
 }
 
@@ -267,7 +243,8 @@ impl Actor for MpoLearner {
     }
 
     fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        io.network("actor", &mut self.actor)
+        self.critic.net.online.encoder.visit_state("encoder", io)?;
+        io.network("actor", &mut self.actor.online)
     }
 }
 
@@ -278,35 +255,47 @@ impl ReplayLearner for MpoLearner {
         context: &mut UpdateContext<'_>,
         _errors: &mut Vec<f32>,
     ) -> Result<(), LearnError> {
-        let obs = self.encoder.encode(batch.obs());
         let rate = self.config.learning_rate.at(context.fraction()) as f32;
-        self.update_critic(&obs, rate, batch, context)?;
-        self.update_policy(&obs, rate, batch.rows, context)?;
+        let dual_rate = self.config.dual_learning_rate.at(context.fraction()) as f32;
+
+        // y = R + D * mean_n Q'(s', a'_n),  a'_n ~ pi'(s')
+        let targets = self.targets(batch, context.rng);
+        // critic and encoder: mean (Q(s, a) - y)^2 / 2
+        let seen = self.update_critic(batch, &targets, rate, context)?;
+        // E-step: w_n = softmax_n(Q'(s, a_n) / eta),  a_n ~ pi'(s)
+        let sampled = self.sample(batch.obs(), context.rng);
+        let (weights, temperatures) = self.weights(&sampled, context);
+        // M-step: - sum_n w_n [ log N(a_n; mu, std_old) + log N(a_n; mu_old, std) ]
+        //         + alpha_mean * KL(mean moved) + alpha_std * KL(spread changed)
+        let moved = self.update_policy(&seen, &sampled, &weights, rate, context)?;
+        // eta: eta * (epsilon + mean log mean_n exp(Q' / eta));  alpha: alpha * (epsilon - KL)
+        self.update_duals(temperatures, &moved, dual_rate, context.number())?;
+        // pi' = pi, Q' = Q
         if context.number().is_multiple_of(self.config.target_update_interval) {
-            self.actor_target.params.copy_from(&self.actor.params);
-            self.critic_target.params.copy_from(&self.critic.params);
+            self.actor.copy();
+            self.critic.net.copy();
         }
+
         context.metrics.set("learning_rate", f64::from(rate));
         Ok(())
     }
 
     fn values(&mut self, input: ActInput<'_>, values: &mut [f32]) -> bool {
-        let rows = input.rows();
-        let mut actions = vec![0.0; rows * self.d];
+        let mut actions = vec![0.0; input.rows() * self.d];
         self.choose(input.obs, None, &mut actions);
-        join_columns(&self.encoder.encode(input.obs), &actions, rows, &mut self.joint);
-        self.critic.infer(&self.joint, rows, &mut self.q);
-        values.iter_mut().zip(&self.q).for_each(|(value, q)| *value = q / self.config.reward_scale);
+        let q = self.critic.net.online.infer(input.obs, &actions);
+        values.iter_mut().zip(&q).for_each(|(value, q)| *value = q / self.config.reward_scale);
         true
     }
 
     fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        io.network("actor_target", &mut self.actor_target)?;
-        io.network("critic", &mut self.critic)?;
-        io.network("critic_target", &mut self.critic_target)?;
+        io.network("actor_target", &mut self.actor.target)?;
+        self.actor_group.visit_state("actor", io)?;
+        self.critic.visit_state(io)?;
         io.params("duals", &mut self.duals)?;
-        io.optimizer("actor", &mut self.actor_optimizer)?;
-        io.optimizer("critic", &mut self.critic_optimizer)?;
-        io.optimizer("duals", &mut self.dual_optimizer)
+        self.dual_group.visit_state("duals", io)
     }
 }
+
+#[cfg(test)]
+mod tests;

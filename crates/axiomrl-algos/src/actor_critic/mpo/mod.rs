@@ -21,6 +21,9 @@
 //!   penalty (`epsilon_penalty`) draws the policy back inside.
 //! - Target networks are copied every `target_update_interval` updates.
 //! - The policy is improved at the first observation of each transition.
+//! - Images are looked at by convolutions (`vision`), numbers beside them pass as they are. Only the critic's loss trains the
+//!   convolutions; the policy learns from what they see. The target networks, critic and policy, look with a copy that is
+//!   renewed with them.
 //!
 //! **What is left out.** Retrace: the critic learns from n-step returns.
 //!
@@ -31,84 +34,54 @@ mod duals;
 mod learner;
 
 use crate::agent::Setup;
-use crate::config::{Problem, choices, layer_widths, some_updates};
+use crate::config::{Problem, settings};
 use crate::parts::checks::BuildError;
+use crate::parts::input::Vision;
 use crate::regimes::{Learner, replay_settings};
 use crate::registry::Algorithm;
 use axiomrl_core::Schedule;
 use axiomrl_nn::Activation;
-use garde::Validate;
 use learner::MpoLearner;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-/// Settings of MPO.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, Validate)]
-#[serde(deny_unknown_fields, default)]
-#[garde(allow_unvalidated)]
-pub struct MpoConfig {
-    /// Step size of Adam, for policy and critic.
-    #[garde(custom(Schedule::range_ok(0.0, 1.0)))]
-    pub learning_rate: Schedule,
-    /// Step size of Adam for the multipliers.
-    #[garde(custom(Schedule::range_ok(0.0, 10.0)))]
-    pub dual_learning_rate: Schedule,
-    /// Largest global norm of a gradient.
-    #[garde(range(min = 0.0))]
-    pub max_grad_norm: f32,
-    /// Transitions kept.
-    #[garde(range(min = 1, max = 100_000_000))]
-    pub buffer_capacity: usize,
-    /// Transitions per update.
-    #[garde(range(min = 1, max = 65_536))]
-    pub batch_size: usize,
-    /// Random steps before the first update.
-    #[garde(range(max = 1_000_000_000_000_000_u64))]
-    pub learning_starts: u64,
-    /// Environment steps between bursts of updates.
-    #[garde(range(min = 1, max = 1_000_000_000_000_u64))]
-    pub train_frequency: u64,
-    /// Updates in a burst; -1 makes as many as steps were taken.
-    #[garde(range(min = -1, max = 100_000), custom(some_updates))]
-    pub gradient_steps: i64,
-    /// Updates between copies to the target networks.
-    #[garde(range(min = 1, max = 1_000_000_000_000_u64))]
-    pub target_update_interval: u64,
-    /// Discount per step.
-    #[garde(range(min = 0.0, max = 1.0))]
-    pub gamma: f32,
-    /// Rewards summed before bootstrapping.
-    #[garde(range(min = 1, max = 1000))]
-    pub n_step: usize,
-    /// Factor on rewards before they are learned from.
-    #[garde(range(min = 1e-6, max = 1e6))]
-    pub reward_scale: f32,
-    /// Actions drawn per observation.
-    #[garde(range(min = 2, max = 1000))]
-    pub action_samples: usize,
-    /// How far the weights of the samples may be from equal.
-    #[garde(range(min = 1e-8, max = 10.0))]
-    pub epsilon: f32,
-    /// As `epsilon`, for the weights that punish actions outside of the range; 0 leaves the penalty out.
-    #[garde(range(min = 0.0, max = 10.0))]
-    pub epsilon_penalty: f32,
-    /// Divergence per dimension that a move of the mean may cause.
-    #[garde(range(min = 1e-8, max = 10.0))]
-    pub epsilon_mean: f32,
-    /// Divergence per dimension that a change of the spread may cause.
-    #[garde(range(min = 1e-10, max = 10.0))]
-    pub epsilon_std: f32,
-    /// Logarithm of the policy's spread at the start.
-    #[garde(range(min = -7.0, max = 2.0))]
-    pub log_std_init: f32,
-    /// Widths of the hidden layers of policy and critic.
-    #[garde(custom(layer_widths))]
-    pub hidden_sizes: Vec<usize>,
-    /// Non-linearity of the hidden layers.
-    #[schemars(schema_with = "choices::<Activation>")]
-    pub activation: Activation,
-    /// LayerNorm in both networks.
-    pub layer_norm: bool,
+settings! {
+    /// Settings of MPO.
+    pub struct MpoConfig {
+        ..learning_rate,
+        ..replay,
+        ..network,
+        /// Step size of Adam for the multipliers.
+        #[garde(custom(Schedule::range_ok(0.0, 10.0)))]
+        pub dual_learning_rate: Schedule,
+        /// Largest global norm of a gradient.
+        #[garde(range(min = 0.0))]
+        pub max_grad_norm: f32,
+        /// Updates between copies to the target networks.
+        #[garde(range(min = 1, max = 1_000_000_000_000_u64))]
+        pub target_update_interval: u64,
+        /// Factor on rewards before they are learned from.
+        #[garde(range(min = 1e-6, max = 1e6))]
+        pub reward_scale: f32,
+        /// Actions drawn per observation.
+        #[garde(range(min = 2, max = 1000))]
+        pub action_samples: usize,
+        /// How far the weights of the samples may be from equal.
+        #[garde(range(min = 1e-8, max = 10.0))]
+        pub epsilon: f32,
+        /// As `epsilon`, for the weights that punish actions outside of the range; 0 leaves the penalty out.
+        #[garde(range(min = 0.0, max = 10.0))]
+        pub epsilon_penalty: f32,
+        /// Divergence per dimension that a move of the mean may cause.
+        #[garde(range(min = 1e-8, max = 10.0))]
+        pub epsilon_mean: f32,
+        /// Divergence per dimension that a change of the spread may cause.
+        #[garde(range(min = 1e-10, max = 10.0))]
+        pub epsilon_std: f32,
+        /// Logarithm of the policy's spread at the start.
+        #[garde(range(min = -7.0, max = 2.0))]
+        pub log_std_init: f32,
+        /// LayerNorm in both networks.
+        pub layer_norm: bool,
+    }
 }
 
 impl Default for MpoConfig {
@@ -132,6 +105,7 @@ impl Default for MpoConfig {
             epsilon_mean: 0.01,
             epsilon_std: 1e-6,
             log_std_init: -0.36,
+            vision: Vision::Auto,
             hidden_sizes: vec![256, 256, 256],
             activation: Activation::Elu,
             layer_norm: true,
@@ -148,8 +122,12 @@ impl Algorithm for Mpo {
         replay_settings!(config).map(drop)
     }
 
+    fn check_setup(config: &MpoConfig, setup: &Setup) -> Result<(), Problem> {
+        config.vision.check(setup.observation_space())
+    }
+
     fn build(config: MpoConfig, setup: &Setup) -> Result<Learner, BuildError> {
         let settings = replay_settings!(config)?;
-        Ok(Learner::OffPolicy(Box::new(MpoLearner::new(config, setup)), settings))
+        Ok(Learner::OffPolicy(Box::new(MpoLearner::new(config, setup)?), settings))
     }
 }

@@ -111,6 +111,21 @@ mod tests {
     }
 
     #[test]
+    fn two_actions_by_hand() {
+        // L = [[2, 0], [3, 1/2]], so P = L L^T = [[4, 6], [6, 9.25]]; mu = 0; V = 10.
+        let head = NafHead { d: 2, diagonal: Diagonal::Exp };
+        let out = [10.0, 0.0, 0.0, 2f32.ln(), 3.0, 0.5f32.ln()];
+        let mut gradient = [9.0; 6];
+        // u - mu = (1, -1): -1/2 (4 - 12 + 9.25) = -0.625.
+        let q = head.q_value(&out, &[1.0, -1.0], &mut gradient);
+        assert!((q - 9.375).abs() < 1e-5, "{q}");
+        // dQ/dmu = P (u - mu) = (4 - 6, 6 - 9.25), and tanh has slope 1 at 0. With y = L^T (u - mu) = (-1, -1/2), the slope of an
+        // entry is -y_column * (u - mu)_row, and that of the diagonal is times the entry.
+        let wanted = [1.0, -2.0, -3.25, 1.0 * 2.0, -1.0, -0.5 * 0.5];
+        assert!(gradient.iter().zip(wanted).all(|(g, w)| (g - w).abs() < 1e-4), "{gradient:?}");
+    }
+
+    #[test]
     fn q_is_largest_at_the_mean_and_equals_the_value_there() {
         each_head(|head, out, rng| {
             let (mut best, mut gradient) = (vec![0.0; head.d], vec![0.0; head.outputs()]);

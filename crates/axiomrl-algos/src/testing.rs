@@ -1,0 +1,89 @@
+//! For tests of learners: batches of noise, and which networks an update changes.
+
+use crate::agent::{Clock, Setup, UpdateContext};
+use crate::regimes::ReplayLearner;
+use crate::state::{Snapshot, StateIo};
+use axiomrl_core::{Batch, BatchShape, Metrics, stream};
+use axiomrl_envs::{BoxSpace, ObsSpace, Space, Spaces};
+use rand::RngExt;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Numbers alone, and numbers beside an image.
+pub fn vector_and_image(action: &Space) -> [Setup; 2] {
+    let vector = Space::Box(BoxSpace::uniform(3, -1.0, 1.0));
+    let camera = Space::Box(BoxSpace::image(10, 5, 1));
+    let both = Space::Dict { entries: vec![("camera".into(), camera), ("speed".into(), vector.clone())] };
+    [vector, both].map(|observation| Setup { seed: 3, ..Setup::new(Spaces::new(observation, action.clone())) })
+}
+
+/// Transitions of noise; every action is allowed.
+pub fn batch(setup: &Setup, rows: usize) -> Batch {
+    let (mut rng, mut batch) = (stream(5, "batch"), Batch::default());
+    let widths = ObsSpace::of(setup.observation_space()).widths;
+    let action_width = setup.action_width();
+    batch.resize(&BatchShape { steps: 1, widths, action_width, ..BatchShape::default() }, rows);
+    batch.obs.floats.iter_mut().for_each(|x| *x = rng.random_range(-1.0..1.0));
+    batch.obs.bytes.iter_mut().for_each(|byte| *byte = rng.random());
+    batch.action.iter_mut().for_each(|a| {
+        *a = match setup.action_space() {
+            Space::Discrete { n } => rng.random_range(0..*n) as f32,
+            _ => rng.random_range(-1.0..1.0),
+        }
+    });
+    batch.reward.iter_mut().for_each(|r| *r = rng.random_range(-1.0..1.0));
+    batch.discount.fill(0.9);
+    batch
+}
+
+/// Every tensor of the networks, by name.
+pub fn tensors(learner: &mut dyn ReplayLearner) -> BTreeMap<String, Vec<f32>> {
+    let mut snapshot = Snapshot::default();
+    let mut io = StateIo::save(&mut snapshot, None);
+    io.policy(|io| learner.visit_policy(io)).unwrap();
+    learner.visit_state(&mut io).unwrap();
+    let all = snapshot.policy.tensors.into_iter().chain(snapshot.training.tensors);
+    // Adam's moments end in `.m` and `.v`.
+    let networks = all.filter(|(name, _)| !name.ends_with(".m") && !name.ends_with(".v"));
+    networks.map(|(name, tensor)| (name, tensor.values)).collect()
+}
+
+/// The networks that `work` changes: the first word of a tensor's name, with `.vision` behind it for what looks at images.
+pub fn changed<L: ReplayLearner>(learner: &mut L, work: impl FnOnce(&mut L)) -> Vec<String> {
+    let before = tensors(learner);
+    work(learner);
+    let after = tensors(learner);
+    let moved = before.iter().filter(|(name, values)| after[*name] != **values).map(|(name, _)| name);
+    let network = |name: &String| {
+        let words: Vec<&str> = name.split('.').collect();
+        if words.contains(&"vision") { format!("{}.vision", words[0]) } else { words[0].to_owned() }
+    };
+    moved.map(network).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// Runs with what an update in the middle of a run may use.
+pub fn with_context<R>(work: impl FnOnce(&mut UpdateContext<'_>) -> R) -> R {
+    let (mut rng, mut metrics) = (stream(9, "learn"), Metrics::default());
+    let clock = Clock { env_steps: 10, updates: 1, at: 10, total: 100 };
+    work(&mut UpdateContext { clock, closes_burst: true, rng: &mut rng, metrics: &mut metrics })
+}
+
+/// One update.
+pub fn update(learner: &mut dyn ReplayLearner, batch: &Batch) {
+    with_context(|context| learner.update(batch, context, &mut Vec::new()).unwrap());
+}
+
+/// One update after which the network `target` must have moved by `tau` towards `online` as it then is, and no further.
+pub fn follows(learner: &mut dyn ReplayLearner, batch: &Batch, online: &str, target: &str, tau: f32) {
+    let before = tensors(learner);
+    update(learner, batch);
+    let after = tensors(learner);
+    let mut seen = 0;
+    for (name, old) in before.iter().filter(|(name, _)| name.split('.').next() == Some(target)) {
+        let aim = &after[&name.replacen(target, online, 1)];
+        let wanted: Vec<f32> = old.iter().zip(aim).map(|(old, aim)| tau.mul_add(aim - old, *old)).collect();
+        assert_eq!(after[name], wanted, "{name}");
+        assert_ne!(after[name], *aim, "{name}");
+        seen += 1;
+    }
+    assert!(seen > 0, "there is no {target}");
+}
