@@ -95,7 +95,6 @@ settings_of! {
     policy_gradient::PpoConfig => policy_gradient::Ppo, "ppo";
     policy_gradient::RecurrentPpoConfig => policy_gradient::RecurrentPpo, "recurrent_ppo";
     actor_critic::AcConfig => actor_critic::OffPolicyAc, "sac";
-    actor_critic::PixelConfig => actor_critic::PixelAc, "drqv2";
     actor_critic::MpoConfig => actor_critic::Mpo, "mpo";
     actor_critic::DiscreteSacConfig => actor_critic::DiscreteSac, "discrete_sac";
     goal::HerConfig => goal::Her, "her";
@@ -160,12 +159,11 @@ fn from_rollouts() -> Vec<AlgoEntry> {
 }
 
 fn continuous_control() -> Vec<AlgoEntry> {
-    let variants = actor_critic::presets::VARIANTS.iter().map(|&(name, summary, page, defaults)| {
-        preset::<actor_critic::OffPolicyAc>(name, summary, page, BOX, defaults)
-    });
-    let pixels = actor_critic::pixel_presets::VARIANTS.iter().map(|&(name, summary, page, defaults)| {
-        preset::<actor_critic::PixelAc>(name, summary, page, BOX, defaults).with_images()
-    });
+    let actor_critic = |&(name, summary, page, defaults): &_| {
+        preset::<actor_critic::OffPolicyAc>(name, summary, page, BOX, defaults).with_images()
+    };
+    let variants = actor_critic::presets::VARIANTS.iter().map(actor_critic);
+    let pixels = actor_critic::presets::FROM_IMAGES.iter().map(actor_critic);
     let own = [
         entry::<q_learning::Naf>("naf", "Normalised advantage functions", include_str!("q_learning/naf.rs"), BOX),
         entry::<actor_critic::Mpo>(

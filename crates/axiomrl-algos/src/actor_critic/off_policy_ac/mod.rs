@@ -1,17 +1,24 @@
-//! One off-policy actor-critic learner; DDPG, TD3, SAC, D4PG, TQC, REDQ, DroQ and CrossQ are its [`presets`].
+//! One off-policy actor-critic learner, from vectors and from images, with or without a memory; DDPG, TD3, SAC, D4PG, TQC, REDQ,
+//! DroQ, CrossQ, DrQ-v2, DrQ and CURL are its [`presets`].
 //!
-//! `settings` lists the choices, `head` says what a critic predicts, `target` what it should predict, `critic` and
-//! `actor` are the two networks with their updates, and `learner` puts them together.
+//! `settings` lists the choices, `learner` is the update, `critic` and `actor` are the two networks, `target` and `head` say what
+//! a critic should predict and what its outputs mean. The rest is for some presets only: `window` for sequences, `augment` and
+//! `contrast` for images, and `rules` says which settings go together.
 
 mod actor;
+mod augment;
+mod contrast;
 mod critic;
 mod head;
 mod learner;
 pub mod presets;
+mod rules;
 mod settings;
 mod target;
+mod window;
 
-pub use settings::{AcConfig, ActorKind, ActorReducer, CriticOutput, TargetAction, TargetReducer};
+pub use crate::parts::squashed_actor::ActorKind;
+pub use settings::{AcConfig, ActorReducer, CriticOutput, TargetAction, TargetReducer};
 
 use crate::agent::Setup;
 use crate::config::{Idle, Problem};
@@ -32,6 +39,7 @@ impl Algorithm for OffPolicyAc {
     }
 
     fn check_setup(config: &AcConfig, setup: &Setup) -> Result<(), Problem> {
+        config.vision.check(setup.observation_space())?;
         replay_settings(config, setup).map(drop)
     }
 
@@ -42,7 +50,7 @@ impl Algorithm for OffPolicyAc {
     fn build(config: AcConfig, setup: &Setup) -> Result<Learner, BuildError> {
         config.check()?;
         let settings = replay_settings(&config, setup)?;
-        Ok(Learner::OffPolicy(Box::new(AcLearner::new(config, setup)), settings))
+        Ok(Learner::OffPolicy(Box::new(AcLearner::new(config, setup)?), settings))
     }
 }
 
