@@ -1,7 +1,7 @@
 //! The table of algorithms. Listing, schema, documentation, construction and the registry-wide tests follow from it.
 
 use crate::agent::Setup;
-use crate::config::{ConfigError, Document, Idle, Problem, RunConfig};
+use crate::config::{ConfigError, Document, Idle, Problem, RunConfig, with_new_names};
 use crate::erased::{Erased, Preset};
 use crate::parts::checks::BuildError;
 use crate::regimes::Learner;
@@ -159,11 +159,8 @@ fn from_rollouts() -> Vec<AlgoEntry> {
 }
 
 fn continuous_control() -> Vec<AlgoEntry> {
-    let actor_critic = |&(name, summary, page, defaults): &_| {
-        preset::<actor_critic::OffPolicyAc>(name, summary, page, BOX, defaults).with_images()
-    };
-    let variants = actor_critic::presets::VARIANTS.iter().map(actor_critic);
-    let pixels = actor_critic::presets::FROM_IMAGES.iter().map(actor_critic);
+    let variants = actor_critic_rows(actor_critic::presets::VARIANTS);
+    let pixels = actor_critic_rows(actor_critic::presets::FROM_IMAGES);
     let own = [
         entry::<q_learning::Naf>("naf", "Normalised advantage functions", include_str!("q_learning/naf.rs"), BOX),
         entry::<actor_critic::Mpo>(
@@ -182,11 +179,20 @@ fn continuous_control() -> Vec<AlgoEntry> {
     variants.chain(own).chain(pixels).collect()
 }
 
+/// Presets of the one actor-critic: name, summary, page and settings of each.
+fn actor_critic_rows(
+    presets: &'static [(&'static str, &'static str, &'static str, fn() -> actor_critic::AcConfig)],
+) -> impl Iterator<Item = AlgoEntry> {
+    presets.iter().map(|&(name, summary, page, defaults)| {
+        preset::<actor_critic::OffPolicyAc>(name, summary, page, BOX, defaults).with_images()
+    })
+}
+
 fn memory() -> Vec<AlgoEntry> {
     let r2d2 = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/pages/r2d2.md"));
     let drqn = include_str!("q_learning/recurrent/drqn.rs");
     let ppo = include_str!("policy_gradient/recurrent_ppo.rs");
-    vec![
+    let mut rows = vec![
         entry::<q_learning::Drqn>("drqn", "Deep Q-learning with an LSTM", drqn, DISCRETE).with_images(),
         preset::<q_learning::Drqn>(
             "r2d2",
@@ -198,7 +204,9 @@ fn memory() -> Vec<AlgoEntry> {
         .with_images(),
         entry::<policy_gradient::RecurrentPpo>("recurrent_ppo", "Proximal policy optimisation with an LSTM", ppo, ANY)
             .with_images(),
-    ]
+    ];
+    rows.extend(actor_critic_rows(actor_critic::presets::WITH_MEMORY));
+    rows
 }
 
 fn goal_conditioned() -> Vec<AlgoEntry> {
@@ -262,7 +270,7 @@ impl AlgoEntry {
     /// A configuration that was kept as JSON, such as a checkpoint's: checked like a run file, since it may be damaged, forged
     /// or older than a setting; what it lacks is filled in from this name's preset.
     pub fn revalidate(&self, config: &Value) -> Result<RunConfig, ConfigError> {
-        let document = Document::of(config, "the saved configuration")?;
+        let document = Document::of(&with_new_names(config), "the saved configuration")?;
         let algo = document.name_at("algo")?;
         if algo != self.name {
             let message = format!("`algo` is `{}` where `{}` belongs", short(algo), self.name);

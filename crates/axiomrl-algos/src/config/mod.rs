@@ -10,6 +10,7 @@ mod document;
 mod error;
 mod groups;
 mod problem;
+mod renamed;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -22,6 +23,7 @@ pub(crate) use document::{overlay, plain};
 pub use error::ConfigError;
 pub(crate) use groups::settings;
 pub use problem::{Idle, Problem, fixed_temperature, goals, priorities};
+pub(crate) use renamed::with_new_names;
 pub(crate) use tree::{Node, Place};
 
 use garde::Validate;

@@ -181,9 +181,10 @@ impl SquashedHead {
             let mut gradient = vec![share * alpha; out.len()];
             let rows = gradient.chunks_exact_mut(width).zip(by.by_action.chunks_exact(d)).zip(counted.valid);
             for ((gradient, by_action), valid) in rows {
-                match valid {
-                    true => gradient.iter_mut().zip(by_action).for_each(|(g, by_action)| *g = -share * by_action),
-                    false => gradient.fill(0.0),
+                if *valid {
+                    gradient.iter_mut().zip(by_action).for_each(|(g, by_action)| *g = -share * by_action);
+                } else {
+                    gradient.fill(0.0);
                 }
             }
             (value, [gradient])

@@ -22,7 +22,8 @@ impl Span<'_> {
         Self { steps: 1, rows, resets: &[] }
     }
 
-    pub fn len(&self) -> usize {
+    /// All rows of all times.
+    pub fn total(&self) -> usize {
         self.steps * self.rows
     }
 }
@@ -92,7 +93,7 @@ impl Trunk {
         let mut features = Cow::Borrowed(seen);
         for net in self.compress.iter().chain(&self.layers) {
             let mut out = Vec::new();
-            net.infer(&features, span.len(), &mut out);
+            net.infer(&features, span.total(), &mut out);
             features = Cow::Owned(out);
         }
         if let Some(core) = &self.core {
@@ -108,14 +109,14 @@ impl Trunk {
         let (mut features, mut params) = (seen, Vec::new());
         for net in self.compress.iter().chain(&self.layers) {
             let own = net.params.tracked();
-            features = net.forward(features, own.clone(), None).reshape([span.len(), net.spec.outputs]);
+            features = net.forward(features, own.clone(), None).reshape([span.total(), net.spec.outputs]);
             params.push(own);
         }
         if let Some(core) = &self.core {
             let own = core.params.tracked();
             let over_time = features.reshape([span.steps, span.rows, core.spec.inputs]);
             let state = leaf(state, [span.rows, core.spec.state_width()]);
-            features = core.forward(over_time, own.clone(), span.resets, state).reshape([span.len(), core.spec.hidden]);
+            features = core.forward(over_time, own.clone(), span.resets, state).reshape([span.total(), core.spec.hidden]);
             params.push(own);
         }
         (features, params)

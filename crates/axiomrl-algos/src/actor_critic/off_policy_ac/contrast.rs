@@ -9,7 +9,7 @@ use crate::parts::tracked::Trainable;
 use crate::parts::trunk::Span;
 use crate::state::{StateError, StateIo};
 use axiomrl_envs::{ObsRef, Rng};
-use axiomrl_nn::{OptimizerConfig, Params, fused_loss};
+use axiomrl_nn::{Grad, OptimizerConfig, Params, fused_loss};
 use rand::RngExt;
 
 /// Similarity of a query and a key is `query' W key`, with a learned matrix W.
@@ -54,7 +54,7 @@ impl Contrast {
         let span = Span::single(obs.rows);
         let query_view = shift.apply(obs, context.rng);
         let key_view = shift.apply(obs, context.rng);
-        let slow = slow_encoder.unwrap_or(encoder).infer(key_view.as_ref());
+        let slow = slow_encoder.unwrap_or(&*encoder).infer(key_view.as_ref());
         let keys = critic.target_trunk().infer(&slow, span, &mut []);
         let (seen, mut tracked) = encoder.forward(query_view.as_ref());
         let (queries, own) = critic.trunk.forward(seen, span, &[]);
@@ -68,7 +68,7 @@ impl Contrast {
             encoder.params().into_iter().chain(critic.trunk.params()).chain([&mut self.matrix]).collect();
         let loss = Loss { node, value: found.loss, tracked };
         // W is no part of the graph: its gradient was found with the loss.
-        let by_matrix = |_: &_| vec![found.by_matrix];
+        let by_matrix = |_: &[Grad]| vec![found.by_matrix];
         self.group.descend_with("the contrastive task", loss, &mut params, rate, context.number(), by_matrix)?;
         Ok(found.loss)
     }

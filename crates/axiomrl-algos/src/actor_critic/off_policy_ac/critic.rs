@@ -172,7 +172,7 @@ impl Critic {
         } else {
             span
         };
-        let rows = span.len();
+        let rows = span.total();
         let (seen, mut tracked) = encoder.forward(obs);
         let first_view = values(&seen)[..entries * encoder.width()].to_vec();
         let (features, own) = self.trunk.forward(seen, span, predicted.state);
@@ -326,6 +326,11 @@ impl Critic {
     /// The slow copy of the trunk, where there is one.
     pub fn target_trunk(&self) -> &Trunk {
         self.target.as_ref().map_or(&self.trunk, |(trunk, _)| trunk)
+    }
+
+    #[cfg(test)]
+    pub fn targets(&self) -> &[f32] {
+        &self.targets.targets
     }
 
     pub fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {

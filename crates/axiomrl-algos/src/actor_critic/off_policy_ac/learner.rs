@@ -212,6 +212,7 @@ impl AcLearner {
         })?;
         context.metrics.add("actor_loss", step.loss);
         context.metrics.add("actor_grad_norm", step.grad_norm);
+        context.metrics.set("learning_rate", f64::from(rate));
         Ok(step.log_prob_mean)
     }
 
@@ -360,8 +361,6 @@ impl ReplayLearner for AcLearner {
             // targets: theta' += tau * (theta - theta')
             self.soft_update();
         }
-        let rate = self.config.rate(self.config.actor_learning_rate.as_ref(), context.fraction());
-        context.metrics.set("learning_rate", f64::from(rate));
         if self.config.actor == ActorKind::ScheduledNoise {
             context.metrics.set("exploration_std", f64::from(self.jitter(context.clock).std));
         }

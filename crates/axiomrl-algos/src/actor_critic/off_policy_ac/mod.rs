@@ -24,7 +24,8 @@ use crate::agent::Setup;
 use crate::config::{Idle, Problem};
 use crate::parts::checks::BuildError;
 use crate::parts::hindsight::hindsight;
-use crate::regimes::{Learner, ReplaySettings, prioritized_replay_settings};
+use crate::parts::torso::MemoryKind;
+use crate::regimes::{Learner, ReplaySettings, SequenceSettings, prioritized_replay_settings};
 use crate::registry::Algorithm;
 use learner::AcLearner;
 
@@ -35,7 +36,7 @@ impl Algorithm for OffPolicyAc {
 
     fn check(config: &AcConfig) -> Result<(), Problem> {
         config.check()?;
-        prioritized_replay_settings!(config).map(drop)
+        sampling(config).map(drop)
     }
 
     fn check_setup(config: &AcConfig, setup: &Setup) -> Result<(), Problem> {
@@ -54,9 +55,21 @@ impl Algorithm for OffPolicyAc {
     }
 }
 
+/// What is drawn from the store: single steps, or sequences for networks that remember.
+fn sampling(config: &AcConfig) -> Result<ReplaySettings, Problem> {
+    let (length, burn_in) = (config.sequence_length, config.burn_in);
+    let remembers = config.memory != MemoryKind::None;
+    Problem::when(remembers && burn_in >= length, &["burn_in", "sequence_length"], || {
+        format!("`burn_in` {burn_in} leaves nothing of a `sequence_length` of {length}; lower it")
+    })?;
+    let overlap = config.overlap.unwrap_or(length / 2);
+    let sequences = remembers.then_some(SequenceSettings { length, overlap, stored_state: config.stored_state });
+    ReplaySettings { sequences, ..prioritized_replay_settings!(config)? }.checked()
+}
+
 fn replay_settings(config: &AcConfig, setup: &Setup) -> Result<ReplaySettings, Problem> {
     Ok(ReplaySettings {
         relabel: hindsight(config.n_sampled_goal, config.goal_selection_strategy, config.n_step, setup)?,
-        ..prioritized_replay_settings!(config)?
+        ..sampling(config)?
     })
 }

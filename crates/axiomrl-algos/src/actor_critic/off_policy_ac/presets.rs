@@ -33,6 +33,12 @@ pub const FROM_IMAGES: &[(&str, &str, &str, fn() -> AcConfig)] = &[
     ("curl", "SAC from pixels with contrastive features", include_str!("../../../pages/curl.md"), curl),
 ];
 
+/// The same for those that remember.
+pub const WITH_MEMORY: &[(&str, &str, &str, fn() -> AcConfig)] = &[
+    ("recurrent_sac", "Soft actor-critic with an LSTM", include_str!("../../../pages/recurrent_sac.md"), recurrent_sac),
+    ("recurrent_td3", "Twin delayed DDPG with an LSTM", include_str!("../../../pages/recurrent_td3.md"), recurrent_td3),
+];
+
 /// Soft actor-critic with twin critics.
 pub fn sac() -> AcConfig {
     AcConfig {
@@ -254,6 +260,34 @@ pub fn curl() -> AcConfig {
     AcConfig { encoder_tau: Some(0.05), target_views: 1, prediction_views: 1, contrastive: true, ..drq() }
 }
 
+/// SAC whose actor and critics remember.
+pub fn recurrent_sac() -> AcConfig {
+    AcConfig {
+        memory: MemoryKind::Lstm,
+        hidden_sizes: vec![128],
+        recurrent_hidden_size: 128,
+        head_sizes: vec![128],
+        batch_size: 32,
+        sequence_length: 32,
+        learning_starts: 1000,
+        ..sac()
+    }
+}
+
+/// TD3 whose actor and critics remember.
+pub fn recurrent_td3() -> AcConfig {
+    AcConfig {
+        learning_rate: Schedule::Constant(3e-4),
+        memory: MemoryKind::Lstm,
+        hidden_sizes: vec![128],
+        recurrent_hidden_size: 128,
+        head_sizes: vec![128],
+        batch_size: 32,
+        sequence_length: 32,
+        ..td3()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -261,7 +295,7 @@ mod tests {
 
     #[test]
     fn every_preset_is_sound() {
-        for (name, _, _, settings) in VARIANTS.iter().chain(FROM_IMAGES) {
+        for (name, _, _, settings) in VARIANTS.iter().chain(FROM_IMAGES).chain(WITH_MEMORY) {
             settings().validate().unwrap();
             settings().check().unwrap_or_else(|problem| panic!("{name}: {problem}"));
         }
