@@ -176,7 +176,10 @@ impl RenormMlp {
 pub enum Net {
     Plain(Mlp),
     /// `folded` is the network at evaluation.
-    Renormalised { net: Box<RenormMlp>, folded: Mlp },
+    Renormalised {
+        net: Box<RenormMlp>,
+        folded: Mlp,
+    },
 }
 
 impl Net {

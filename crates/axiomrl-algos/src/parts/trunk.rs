@@ -51,7 +51,13 @@ pub fn orthogonal() -> Init {
 
 impl Trunk {
     /// `seen` is how many numbers come in, `features` to how many they are compressed, if at all.
-    pub fn new(seen: usize, features: Option<usize>, memory: Option<&MemorySpec<'_>>, init: &Init, rng: &mut Rng) -> Self {
+    pub fn new(
+        seen: usize,
+        features: Option<usize>,
+        memory: Option<&MemorySpec<'_>>,
+        init: &Init,
+        rng: &mut Rng,
+    ) -> Self {
         let mut width = seen;
         let compress = features.map(|features| {
             // Linear, LayerNorm, tanh: the features' scale cannot run away.
@@ -116,7 +122,8 @@ impl Trunk {
             let own = core.params.tracked();
             let over_time = features.reshape([span.steps, span.rows, core.spec.inputs]);
             let state = leaf(state, [span.rows, core.spec.state_width()]);
-            features = core.forward(over_time, own.clone(), span.resets, state).reshape([span.total(), core.spec.hidden]);
+            features =
+                core.forward(over_time, own.clone(), span.resets, state).reshape([span.total(), core.spec.hidden]);
             params.push(own);
         }
         (features, params)

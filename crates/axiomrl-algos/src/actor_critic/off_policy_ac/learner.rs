@@ -156,8 +156,7 @@ impl AcLearner {
         let predicted = Predicted { obs: view.as_ref(), views, window, state, reward };
         let rate = self.config.rate(self.config.critic_learning_rate.as_ref(), context.fraction());
         let encoder = &mut self.encoder;
-        let mut step =
-            self.critic.step(encoder, &predicted, ahead, rate, context.number(), context.rng, errors)?;
+        let mut step = self.critic.step(encoder, &predicted, ahead, rate, context.number(), context.rng, errors)?;
         let seen = std::mem::take(&mut step.seen);
         self.report_critics(&step, context);
         Ok(seen)

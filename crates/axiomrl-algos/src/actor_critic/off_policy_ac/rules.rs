@@ -75,7 +75,8 @@ impl AcConfig {
                 .to_owned()
         })?;
         Problem::when(self.batch_renorm || self.actor_batch_renorm, &["batch_renorm", "actor_batch_renorm"], || {
-            "`batch_renorm` and `actor_batch_renorm` do not go with a `memory`: padded sequences have no statistics".to_owned()
+            "`batch_renorm` and `actor_batch_renorm` do not go with a `memory`: padded sequences have no statistics"
+                .to_owned()
         })?;
         Problem::when(self.n_sampled_goal > 0, &["n_sampled_goal", "memory"], || {
             "`n_sampled_goal` relabels single steps; set it to 0, or `memory: none`".to_owned()

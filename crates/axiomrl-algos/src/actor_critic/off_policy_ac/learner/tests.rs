@@ -67,7 +67,8 @@ fn tensors(learner: &mut AcLearner) -> BTreeMap<String, Vec<f32>> {
     learner.visit_state(&mut io).unwrap();
     let all = snapshot.policy.tensors.into_iter().chain(snapshot.training.tensors);
     // Adam's moments end in `.m` and `.v`; running statistics are no parameters.
-    let networks = all.filter(|(name, _)| ![".m", ".v"].iter().any(|end| name.ends_with(end)) && !name.contains("running"));
+    let networks =
+        all.filter(|(name, _)| ![".m", ".v"].iter().any(|end| name.ends_with(end)) && !name.contains("running"));
     networks.map(|(name, tensor)| (name, tensor.values)).collect()
 }
 
@@ -159,13 +160,10 @@ fn each_memory_learns_from_its_own_loss() {
             assert_eq!(critics, ["critic.heads", "critic.layers", "critic.recurrent"]);
             assert_eq!(actor, ["actor.layers", "actor.net", "actor.recurrent"]);
             let [critics, _, actor] = steps(&mut learner(config, image()), &batch(&image(), 5, 4));
-            assert_eq!(critics, [
-                "critic.heads",
-                "critic.layers",
-                "critic.recurrent",
-                "critic.trunk",
-                "encoder.vision"
-            ]);
+            assert_eq!(
+                critics,
+                ["critic.heads", "critic.layers", "critic.recurrent", "critic.trunk", "encoder.vision"]
+            );
             assert_eq!(actor, ["actor.layers", "actor.net", "actor.recurrent", "actor.trunk"]);
         }
     }
@@ -214,7 +212,8 @@ fn actor_temperature_and_copies_move_when_they_are_due() {
 #[test]
 fn every_step_size_drives_what_it_is_named_for() {
     let still = || Some(axiomrl_core::Schedule::Constant(0.0));
-    let moved = |config: AcConfig| changed(&mut learner(config, vector()), |sac| drop(update(sac, &batch(&vector(), 1, 6), 1)));
+    let moved =
+        |config: AcConfig| changed(&mut learner(config, vector()), |sac| drop(update(sac, &batch(&vector(), 1, 6), 1)));
     let without = |name: &str| {
         let all = ["actor", "critic", "critic_target", "log_ent_coef"];
         all.into_iter().filter(|other| !other.starts_with(name)).collect::<Vec<_>>()
