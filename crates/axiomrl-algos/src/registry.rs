@@ -94,7 +94,6 @@ settings_of! {
     q_learning::NafConfig => q_learning::Naf, "naf";
     policy_gradient::PpoConfig => policy_gradient::Ppo, "ppo";
     actor_critic::AcConfig => actor_critic::OffPolicyAc, "sac";
-    actor_critic::PixelConfig => actor_critic::PixelAc, "drqv2";
     actor_critic::MpoConfig => actor_critic::Mpo, "mpo";
     actor_critic::DiscreteSacConfig => actor_critic::DiscreteSac, "discrete_sac";
     goal::HerConfig => goal::Her, "her";
@@ -162,12 +161,8 @@ fn from_rollouts() -> Vec<AlgoEntry> {
 }
 
 fn continuous_control() -> Vec<AlgoEntry> {
-    let variants = actor_critic::presets::VARIANTS.iter().map(|&(name, summary, page, defaults)| {
-        preset::<actor_critic::OffPolicyAc>(name, summary, page, BOX, defaults)
-    });
-    let pixels = actor_critic::pixel_presets::VARIANTS.iter().map(|&(name, summary, page, defaults)| {
-        preset::<actor_critic::PixelAc>(name, summary, page, BOX, defaults).with_images()
-    });
+    let variants = actor_critic_rows(actor_critic::presets::VARIANTS);
+    let pixels = actor_critic_rows(actor_critic::presets::FROM_IMAGES);
     let own = [
         entry::<q_learning::Naf>("naf", "Normalised advantage functions", include_str!("q_learning/naf.rs"), BOX)
             .with_images(),
@@ -189,11 +184,20 @@ fn continuous_control() -> Vec<AlgoEntry> {
     variants.chain(own).chain(pixels).collect()
 }
 
+/// Presets of the one actor-critic: name, summary, page and settings of each.
+fn actor_critic_rows(
+    presets: &'static [(&'static str, &'static str, &'static str, fn() -> actor_critic::AcConfig)],
+) -> impl Iterator<Item = AlgoEntry> {
+    presets.iter().map(|&(name, summary, page, defaults)| {
+        preset::<actor_critic::OffPolicyAc>(name, summary, page, BOX, defaults).with_images()
+    })
+}
+
 fn memory() -> Vec<AlgoEntry> {
     let r2d2 = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/pages/r2d2.md"));
     let drqn = include_str!("q_learning/recurrent/drqn.rs");
     let ppo = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/pages/recurrent_ppo.md"));
-    vec![
+    let mut rows = vec![
         entry::<q_learning::Drqn>("drqn", "Deep Q-learning with an LSTM", drqn, DISCRETE).with_images(),
         preset::<q_learning::Drqn>(
             "r2d2",
@@ -211,7 +215,9 @@ fn memory() -> Vec<AlgoEntry> {
             policy_gradient::PpoConfig::recurrent,
         )
         .with_images(),
-    ]
+    ];
+    rows.extend(actor_critic_rows(actor_critic::presets::WITH_MEMORY));
+    rows
 }
 
 fn goal_conditioned() -> Vec<AlgoEntry> {

@@ -171,6 +171,12 @@ fn drqn_stops_inside_a_burst() {
     stops_change_nothing("drqn", "CartPoleNoVel-v1", &[INSIDE_ROUNDS, BURSTS, SEQUENCES]);
 }
 
+#[test]
+fn recurrent_sac_stops_inside_a_burst() {
+    let stored = ["algo_kwargs.stored_state=true", "algo_kwargs.burn_in=2", "algo_kwargs.sequence_length=8"];
+    stops_change_nothing("recurrent_sac", "PendulumNoVel-v1", &[INSIDE_ROUNDS, BURSTS, NORMALISED, SEQUENCES, &stored]);
+}
+
 /// The strictest of all: nothing but what was saved goes from one piece to the next.
 #[test]
 fn runs_that_stop_after_every_single_piece_end_alike() {

@@ -73,7 +73,7 @@ pub use axiomrl_run as run;
 /// The choices that settings are made of, and the settings that other names than their own stand for.
 pub mod settings {
     pub use axiomrl_algos::actor_critic::{
-        ActorKind, ActorReducer, CriticOutput, PixelActor, TargetAction, TargetReducer, pixel_presets, presets,
+        ActorKind, ActorReducer, CriticOutput, TargetAction, TargetReducer, presets,
     };
     pub use axiomrl_algos::goal::HerBase;
     pub use axiomrl_algos::parts::input::Vision;
@@ -123,9 +123,7 @@ pub mod prelude {
 
     pub use axiomrl_core::{Batch, Dataset, DatasetBuilder, Episode, Metrics, Schedule, random};
 
-    pub use axiomrl_algos::actor_critic::{
-        AcConfig as Sac, DiscreteSacConfig as DiscreteSac, MpoConfig as Mpo, PixelConfig as DrQv2,
-    };
+    pub use axiomrl_algos::actor_critic::{AcConfig as Sac, DiscreteSacConfig as DiscreteSac, MpoConfig as Mpo};
     pub use axiomrl_algos::config::{Idle, Problem, RunConfig};
     pub use axiomrl_algos::goal::HerConfig as Her;
     pub use axiomrl_algos::parts::checks::BuildError;

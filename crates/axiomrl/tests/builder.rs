@@ -93,7 +93,7 @@ fn choices_can_be_written_in_code() {
     assert_eq!(naf.diagonal, Diagonal::Exp);
     assert_eq!(Ppo { memory: MemoryKind::Gru, ..Ppo::recurrent() }.memory, MemoryKind::Gru);
     assert_eq!(Drqn { cell: CellKind::Gru, ..Drqn::default() }.cell, CellKind::Gru);
-    assert_eq!(DrQv2 { actor: PixelActor::TanhGaussian, ..DrQv2::default() }.actor, PixelActor::TanhGaussian);
+    assert_eq!(Sac { shift: 2, ..presets::drqv2() }.actor, ActorKind::ScheduledNoise);
     assert_eq!(Her { base: HerBase::Sac, ..Her::default() }.base, HerBase::Sac);
 }
 

@@ -112,6 +112,9 @@ pub const MATRIX: &[Row] = &[
     row("drqv2/pendulum_pixels", "PendulumPixels-v0", -250.0, 50_000),
     row("drq/pendulum_pixels", "PendulumPixels-v0", -250.0, 50_000),
     row("curl/pendulum_pixels", "PendulumPixels-v0", -250.0, 50_000),
+    row("sac/pendulum_pixels", "PendulumPixels-v0", -250.0, 50_000),
+    row("recurrent_sac/pendulum_novel", "PendulumNoVel-v1", -250.0, 50_000),
+    row("recurrent_td3/pendulum_novel", "PendulumNoVel-v1", -250.0, 50_000),
     // Marks of tasks with goals are the part of the episodes that must reach theirs.
     row("her/bitflip", "BitFlip-v0", 0.95, 30_000),
     row("her/point_goal", "PointGoal-v0", 0.95, 20_000),

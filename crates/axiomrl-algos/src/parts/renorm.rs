@@ -5,8 +5,9 @@
 //! evaluation the running statistics are constants: the normalisation is an affine map in front of a linear layer, and
 //! the whole network folds into an ordinary [`Mlp`].
 
+use crate::parts::tracked::Trainable;
 use crate::state::{StateError, StateIo};
-use axiomrl_nn::{Init, Mlp, MlpSpec, Params, Tensor, leaf, leaf_vec, values};
+use axiomrl_nn::{Init, Mlp, MlpSpec, Params, Tensor, leaf, values};
 use rand_chacha::ChaCha8Rng;
 use std::ops::Range;
 use std::sync::Arc;
@@ -105,12 +106,13 @@ impl RenormMlp {
 
     /// Evaluates in training mode, with the statistics of this batch, and lets the running ones follow.
     ///
-    /// `x` is `[rows, inputs]`, shared by all members; `params` comes from `self.params`. Result `[members, rows, out]`.
-    pub fn forward(&mut self, x: &[f32], rows: usize, params: &Tensor<2>) -> Tensor<3> {
-        let members = self.params.members();
+    /// `x` is `[rows, inputs]`, shared by all members, and the gradient reaches what it was made of, by way of the batch's
+    /// statistics, too; `params` comes from `self.params`. Result `[members, rows, out]`.
+    pub fn forward(&mut self, x: Tensor<2>, params: &Tensor<2>) -> Tensor<3> {
+        let (members, rows) = (self.params.members(), x.dims()[0]);
         let corrected = self.batches >= self.warmup;
         self.batches += 1;
-        let mut x = leaf_vec(x.repeat(members), [members, rows, self.spec.inputs]);
+        let mut x = x.reshape([1, rows, self.spec.inputs]).repeat_dim(0, members);
         for layer in &mut self.layers {
             let width = layer.scale_at.len();
             let part = |at: &Range<usize>| params.clone().slice([0..members, at.clone()]);
@@ -170,6 +172,76 @@ impl RenormMlp {
     }
 }
 
+/// A network ensemble that may have batch renormalisation.
+pub enum Net {
+    Plain(Mlp),
+    /// `folded` is the network at evaluation.
+    Renormalised {
+        net: Box<RenormMlp>,
+        folded: Mlp,
+    },
+}
+
+impl Net {
+    /// Renormalised if there is a `warmup`.
+    pub fn new(spec: MlpSpec, members: usize, warmup: Option<u64>, init: &Init, rng: &mut ChaCha8Rng) -> Self {
+        match warmup {
+            None => Self::Plain(Mlp::new(spec, members, init, rng)),
+            Some(warmup) => {
+                let net = Box::new(RenormMlp::new(spec, members, warmup, init, rng));
+                Self::Renormalised { folded: net.folded(), net }
+            }
+        }
+    }
+
+    /// The network as it evaluates.
+    pub fn evaluation(&self) -> &Mlp {
+        match self {
+            Self::Plain(net) => net,
+            Self::Renormalised { folded, .. } => folded,
+        }
+    }
+
+    /// Training mode: outputs `[members, rows, out]` as a node of the graph, with the parameters they came from.
+    pub fn forward(&mut self, x: Tensor<2>, dropout_seed: Option<u64>) -> (Tensor<3>, Tensor<2>) {
+        match self {
+            Self::Plain(net) => {
+                let params = net.params.tracked();
+                (net.forward(x, params.clone(), dropout_seed), params)
+            }
+            Self::Renormalised { net, .. } => {
+                let params = net.params.tracked();
+                (net.forward(x, &params), params)
+            }
+        }
+    }
+
+    /// To be called after every change of the parameters.
+    pub fn changed(&mut self) {
+        if let Self::Renormalised { net, folded } = self {
+            *folded = net.folded();
+        }
+    }
+
+    pub fn visit_state(&mut self, name: &str, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        match self {
+            Self::Plain(net) => io.network(name, net)?,
+            Self::Renormalised { net, .. } => net.visit_state(name, io)?,
+        }
+        self.changed();
+        Ok(())
+    }
+}
+
+impl Trainable for Net {
+    fn params(&mut self) -> Vec<&mut Params> {
+        vec![match self {
+            Self::Plain(net) => &mut net.params,
+            Self::Renormalised { net, .. } => &mut net.params,
+        }]
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -178,6 +250,10 @@ mod tests {
     fn network(warmup: u64) -> RenormMlp {
         let spec = MlpSpec::new(3, &[8], 2, Activation::Tanh);
         RenormMlp::new(spec, 2, warmup, &Init::pytorch(), &mut axiomrl_core::stream(1, "init"))
+    }
+
+    fn rows_of(x: &[f32]) -> Tensor<2> {
+        leaf(x, [x.len() / 3, 3])
     }
 
     fn batch(seed: u64, rows: usize) -> Vec<f32> {
@@ -203,8 +279,8 @@ mod tests {
         let mut net = network(0);
         let params = net.params.frozen();
         let x = batch(1, 64);
-        (0..1500).for_each(|_| drop(net.forward(&x, 64, &params)));
-        let trained = values(&net.forward(&x, 64, &params)).to_vec();
+        (0..1500).for_each(|_| drop(net.forward(rows_of(&x), &params)));
+        let trained = values(&net.forward(rows_of(&x), &params)).to_vec();
         assert!((net.layers[0].running.mean[0] - 2.0).abs() < 1e-3, "the first column is constant");
         assert!(net.layers[0].running.variance[0].abs() < 1e-3);
         let mut evaluated = Vec::new();
@@ -220,13 +296,13 @@ mod tests {
         let difference = |warmup: u64| {
             let mut net = network(warmup);
             let params = net.params.frozen();
-            (0..800).for_each(|i| drop(net.forward(&batch(i, 64), 64, &params)));
+            (0..800).for_each(|i| drop(net.forward(rows_of(&batch(i, 64)), &params)));
             let (mut a, mut b) = (batch(9001, 64), batch(9002, 64));
             // The first column is constant; moving it would be beyond the bounds of the correction.
             a.chunks_exact_mut(3).for_each(|row| row[1..].iter_mut().for_each(|x| *x += 0.7));
             b[..3].copy_from_slice(&a[..3]);
-            let first = values(&net.forward(&a, 64, &params))[0];
-            (first - values(&net.forward(&b, 64, &params))[0]).abs()
+            let first = values(&net.forward(rows_of(&a), &params))[0];
+            (first - values(&net.forward(rows_of(&b), &params))[0]).abs()
         };
         let (corrected, plain) = (difference(0), difference(u64::MAX));
         assert!(corrected < 0.2 * plain, "{corrected} against {plain}");
@@ -237,7 +313,7 @@ mod tests {
         let x = batch(3, 8);
         let loss_of = |net: &mut RenormMlp| {
             let params = net.params.tracked();
-            let out = net.forward(&x, 8, &params);
+            let out = net.forward(rows_of(&x), &params);
             let loss = fused_loss([out], |[q]| (q.iter().map(|q| 0.5 * q * q).sum(), [q.to_vec()]));
             let [gradient] = gradients(loss.clone(), [&params]);
             (f64::from(values(&loss)[0]), gradient.to_vec())
@@ -252,6 +328,32 @@ mod tests {
             let numeric = (shifted(1e-2) - shifted(-1e-2)) / 2e-2;
             let error = (numeric - f64::from(gradient[at])).abs();
             assert!(error < 2e-2 * (1.0 + numeric.abs()), "parameter {at}: {numeric} {}", gradient[at]);
+        }
+    }
+
+    #[test]
+    fn the_gradient_reaches_the_input_by_way_of_the_statistics_too() {
+        let x = batch(3, 8);
+        let loss_of = |x: &[f32]| {
+            let mut net = network(u64::MAX);
+            let params = net.params.frozen();
+            let input = rows_of(x).require_grad();
+            let out = net.forward(input.clone(), &params);
+            let loss = fused_loss([out], |[q]| (q.iter().map(|q| 0.5 * q * q).sum(), [q.to_vec()]));
+            let [gradient] = gradients(loss.clone(), [&input]);
+            (f64::from(values(&loss)[0]), gradient.to_vec())
+        };
+        let (_, gradient) = loss_of(&x);
+        // The first column is constant, and its standard deviation too small for finite differences.
+        for at in (0..x.len()).filter(|at| at % 3 != 0) {
+            let shifted = |by: f32| {
+                let mut moved = x.clone();
+                moved[at] += by;
+                loss_of(&moved).0
+            };
+            let numeric = (shifted(1e-2) - shifted(-1e-2)) / 2e-2;
+            let error = (numeric - f64::from(gradient[at])).abs();
+            assert!(error < 2e-2 * (1.0 + numeric.abs()), "input {at}: {numeric} {}", gradient[at]);
         }
     }
 }

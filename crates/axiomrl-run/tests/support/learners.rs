@@ -48,6 +48,7 @@ pub const LEARNERS: &[(&str, &[&str])] = &[
     ("drqn", &[]),
     ("r2d2", &[]),
     ("recurrent_ppo", &[]),
+    ("recurrent_sac", &["recurrent_td3"]),
     ("her", &[]),
 ];
 

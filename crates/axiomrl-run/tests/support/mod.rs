@@ -82,7 +82,10 @@ pub fn config(entry: &AlgoEntry, env: &str, steps: u64, seed: u64, extra: &[&str
 
 /// Whether the policy has a memory: what it then makes of an observation depends on what came before.
 pub fn remembers(settings: &Value) -> bool {
-    settings.get("recurrent_hidden_size").is_some() && settings.get("memory").is_none_or(|kind| kind != "none")
+    match settings.get("memory").and_then(Value::as_str) {
+        Some(kind) => kind != "none",
+        None => settings.get("recurrent_hidden_size").is_some(),
+    }
 }
 
 pub fn options(folder: &Path) -> TrainOptions {

@@ -1,33 +1,44 @@
-//! The critics: one ensemble network, its slow copy, and its update.
+//! The critics: one ensemble network over a trunk, its slow copy, and its update.
 
-use super::actor::Opinion;
 use super::head::{RowFit, ValueHead};
 use super::settings::{AcConfig, ActorReducer, TargetReducer};
 use super::target::{NextOutputs, TargetMaker};
-use crate::agent::{Diverged, finite};
-use crate::parts::renorm::RenormMlp;
+use super::window::Window;
+use crate::agent::Diverged;
+use crate::parts::columns::join_columns;
+use crate::parts::descend::{Loss, ParamGroup};
+use crate::parts::input::ObsEncoder;
+use crate::parts::renorm::Net;
+use crate::parts::squashed_actor::ActionGradient;
+use crate::parts::tracked::{Trainable, soft_update};
+use crate::parts::trunk::{Span, Trunk};
 use crate::state::{StateError, StateIo};
-use axiomrl_envs::Rng;
-use axiomrl_nn::{
-    AdamConfig, Init, Mlp, MlpSpec, Optimizer, OptimizerConfig, Params, Tensor, clip_scale, fused_loss, global_norm,
-    gradients, leaf, values,
-};
+use axiomrl_envs::{ObsRef, Rng};
+use axiomrl_nn::{Mlp, MlpSpec, Params, Tensor, clip_scale, fused_loss, gradients, leaf, values};
 use std::borrow::Cow;
 
-/// A batch as the critics see it: observations and actions side by side.
-pub struct Transitions<'a> {
-    pub rows: usize,
-    pub joint: &'a [f32],
-    pub next_joint: &'a [f32],
-    /// Added to the value of each next observation: the entropy bonus.
-    pub bonus: &'a [f32],
+/// One view of the observations ahead, with the actions that follow the entries.
+pub struct Ahead<'a> {
+    /// As the targets look: with the slow encoder, where there is one.
+    pub seen: Cow<'a, [f32]>,
+    pub action: Vec<f32>,
+    /// -alpha * log pi(a'|s').
+    pub bonus: Vec<f32>,
+}
+
+/// What the critics learn from: observations, some views of them one after the other, and what was done in them.
+pub struct Predicted<'a> {
+    pub obs: ObsRef<'a>,
+    pub views: usize,
+    pub window: Window<'a>,
+    /// The memory before the first of these observations.
+    pub state: &'a [f32],
+    /// Rewards as they are learned.
     pub reward: &'a [f32],
-    pub discount: &'a [f32],
-    pub weight: &'a [f32],
 }
 
 /// What an update of the critics reports.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct CriticStep {
     pub loss: f32,
     pub value_mean: f32,
@@ -35,53 +46,59 @@ pub struct CriticStep {
     pub target_mean: f32,
     pub edge_mass: f32,
     pub grad_norm: f32,
-}
-
-enum Net {
-    /// Targets come from a slowly moving copy.
-    Followed { online: Mlp, target: Mlp },
-    /// Targets come from the network itself, in the same batch; `folded` is the network at evaluation.
-    Renormalised { net: Box<RenormMlp>, folded: Mlp },
+    /// What the encoder saw in the first view.
+    pub seen: Vec<f32>,
 }
 
 pub struct Critic {
     head: ValueHead,
     members: usize,
     dropout: bool,
+    pub trunk: Trunk,
     net: Net,
-    optimizer: Optimizer,
+    /// The slow copy; with batch renormalisation targets come from the network itself, in the same batch as the predictions.
+    target: Option<(Trunk, Mlp)>,
+    group: ParamGroup,
     targets: TargetMaker,
+    loss_coef: f32,
     pessimistic: bool,
+    joint: Vec<f32>,
     out: Vec<f32>,
 }
 
 impl Critic {
-    pub fn new(config: &AcConfig, inputs: usize, rng: &mut Rng) -> Self {
+    /// Over what `encoder` sees, compressed to `features`; it is trained with the critics.
+    pub fn new(
+        config: &AcConfig,
+        encoder: &mut ObsEncoder,
+        features: Option<usize>,
+        actions: usize,
+        rng: &mut Rng,
+    ) -> Self {
         let head = ValueHead::new(config);
         let hidden = config.critic_hidden_sizes.as_ref().unwrap_or(&config.hidden_sizes);
-        let mut spec = MlpSpec::new(inputs, hidden, head.outputs(), config.activation);
+        let init = config.init(features.is_some());
+        let mut trunk = Trunk::new(encoder.width(), features, config.memory_spec(hidden).as_ref(), &init, rng);
+        let inputs = trunk.width() + actions;
+        let mut spec = MlpSpec::new(inputs, config.layers(hidden), head.outputs(), config.activation);
         spec.layer_norm = config.critic_layer_norm;
         spec.dropout = config.critic_dropout;
-        let init = Init::PyTorch { output_bound: config.final_layer_bound };
-        let members = config.n_critics;
-        let (net, len) = if config.batch_renorm {
-            let net = RenormMlp::new(spec, members, config.batch_renorm_warmup, &init, rng);
-            let (folded, len) = (net.folded(), net.params.as_slice().len());
-            (Net::Renormalised { net: Box::new(net), folded }, len)
-        } else {
-            let online = Mlp::new(spec, members, &init, rng);
-            let len = online.params.as_slice().len();
-            (Net::Followed { target: online.clone(), online }, len)
-        };
-        let adam = AdamConfig { beta1: config.adam_beta1, ..AdamConfig::default() };
+        let warmup = config.batch_renorm.then_some(config.batch_renorm_warmup);
+        let mut net = Net::new(spec, config.n_critics, warmup, &init, rng);
+        let learned: Vec<_> = encoder.params().into_iter().chain(trunk.params()).chain(net.params()).collect();
+        let group = ParamGroup::new(&config.adam(), &learned, config.max_grad_norm.unwrap_or(f32::INFINITY));
         Self {
             head,
-            members,
+            members: config.n_critics,
             dropout: config.critic_dropout > 0.0,
+            target: (!config.batch_renorm).then(|| (trunk.clone(), net.evaluation().clone())),
+            trunk,
             net,
-            optimizer: Optimizer::new(&OptimizerConfig::Adam(adam), len),
+            group,
             targets: TargetMaker::new(config),
+            loss_coef: config.critic_loss_coef,
             pessimistic: matches!(config.target_reducer, TargetReducer::Min | TargetReducer::SubsetMin),
+            joint: Vec::new(),
             out: Vec::new(),
         }
     }
@@ -91,78 +108,118 @@ impl Critic {
         self.dropout.then(|| rand::Rng::next_u64(rng))
     }
 
-    /// One step towards `R + D * (reduced next value + bonus)`. `errors` gets one number per row.
-    pub fn fit(
+    /// Whether targets are made of the same batch as the predictions.
+    pub fn in_one_batch(&self) -> bool {
+        self.target.is_none()
+    }
+
+    /// y = R + D * (reduced next value + bonus), by the slow copy. `memory` is where the critics' own begins in a row of it.
+    pub fn compute_targets(
         &mut self,
-        batch: &Transitions<'_>,
+        ahead: &[Ahead<'_>],
+        window: &Window<'_>,
+        memory: usize,
+        reward: &[f32],
+        rng: &mut Rng,
+    ) {
+        self.targets.choose(rng);
+        let Some((trunk, net)) = &self.target else { return };
+        let entries = window.entries();
+        let seed = self.dropout.then(|| rand::Rng::next_u64(rng));
+        let outputs = ahead.iter().map(|view| {
+            let mut state = window.memory(memory, trunk.state_width());
+            let features = window.following(trunk.infer(&view.seen, window.ahead().1, &mut state));
+            join_columns(&features, &view.action, entries, &mut self.joint);
+            let mut out = Vec::new();
+            match seed {
+                Some(seed) => net.infer_dropout(&self.joint, entries, seed, &mut out),
+                None => net.infer(&self.joint, entries, &mut out),
+            }
+            out
+        });
+        let outputs: Vec<Vec<f32>> = outputs.collect();
+        let views: Vec<NextOutputs<'_>> = outputs
+            .iter()
+            .zip(ahead)
+            .map(|(out, view)| NextOutputs { out, rows_each: entries, first: 0, bonus: &view.bonus })
+            .collect();
+        self.targets.fill(&views, reward, window.column(&window.batch.discount));
+    }
+
+    /// One step down sum_i mean (Q_i(s, a) - y)^2 / 2, on critics, trunk and encoder. `errors` gets one number per row.
+    pub fn step(
+        &mut self,
+        encoder: &mut ObsEncoder,
+        predicted: &Predicted<'_>,
+        ahead: &[Ahead<'_>],
         rate: f32,
-        max_grad_norm: Option<f32>,
         number: u64,
         rng: &mut Rng,
         errors: &mut Vec<f32>,
     ) -> Result<CriticStep, Diverged> {
-        let rows = batch.rows;
-        self.targets.choose(rng);
-        let (target_seed, seed) = (self.dropout_seed(rng), self.dropout_seed(rng));
-        let (params, out, rows_each) = match &mut self.net {
-            Net::Followed { online, target } => {
-                match target_seed {
-                    Some(seed) => target.infer_dropout(batch.next_joint, rows, seed, &mut self.out),
-                    None => target.infer(batch.next_joint, rows, &mut self.out),
-                }
-                let next = NextOutputs { out: &self.out, rows_each: rows, first: 0 };
-                self.targets.fill(next, batch.bonus, batch.reward, batch.discount);
-                let params = online.params.tracked();
-                let x = leaf(batch.joint, [rows, online.spec.inputs]);
-                let out = online.forward(x, params.clone(), seed);
-                (params, out, rows)
-            }
-            Net::Renormalised { net, .. } => {
-                // Both halves in one batch, so that they share their statistics.
-                let both = [batch.joint, batch.next_joint].concat();
-                let params = net.params.tracked();
-                let out = net.forward(&both, 2 * rows, &params);
-                let next = NextOutputs { out: &values(&out), rows_each: 2 * rows, first: rows };
-                self.targets.fill(next, batch.bonus, batch.reward, batch.discount);
-                (params, out, 2 * rows)
-            }
+        let Predicted { obs, views, window, .. } = *predicted;
+        let entries = window.entries();
+        let seed = self.dropout_seed(rng);
+        let now = window.now().1;
+        let (span, mut action) = (Span { rows: now.rows * views, ..now }, Vec::new());
+        let done = window.column(&window.batch.action);
+        (0..views).for_each(|_| action.extend_from_slice(done));
+        let in_one_batch = self.in_one_batch();
+        let span = if in_one_batch {
+            // Both halves in one batch, so that they share their statistics.
+            action.extend_from_slice(&ahead[0].action);
+            Span::single(2 * entries)
+        } else {
+            span
         };
-        let (loss, mut step) = self.loss(out, rows_each, batch, errors);
-        finite("the critic loss", step.loss, number)?;
-        let [gradient] = gradients(loss, [&params]);
-        drop(params);
-        step.grad_norm = finite("the gradient of the critics", global_norm(&[&gradient]), number)?;
-        let scale = max_grad_norm.map_or(1.0, |max| clip_scale(step.grad_norm, max));
-        match &mut self.net {
-            Net::Followed { online, .. } => self.optimizer.step(&mut online.params, &gradient, rate, scale),
-            Net::Renormalised { net, folded } => {
-                self.optimizer.step(&mut net.params, &gradient, rate, scale);
-                *folded = net.folded();
-            }
+        let rows = span.total();
+        let (seen, mut tracked) = encoder.forward(obs);
+        let first_view = values(&seen)[..entries * encoder.width()].to_vec();
+        let (features, own) = self.trunk.forward(seen, span, predicted.state);
+        tracked.extend(own);
+        let joint = Tensor::cat(vec![features, leaf(&action, [rows, action.len() / rows])], 1);
+        let (out, own) = self.net.forward(joint, seed);
+        tracked.push(own);
+        if in_one_batch {
+            let next = NextOutputs { out: &values(&out), rows_each: rows, first: entries, bonus: &ahead[0].bonus };
+            self.targets.fill(&[next], predicted.reward, window.column(&window.batch.discount));
         }
+        let (node, mut step) = self.loss(out, rows, views, &window, errors);
+        let mut params: Vec<_> =
+            encoder.params().into_iter().chain(self.trunk.params()).chain(self.net.params()).collect();
+        let loss = Loss { node, value: step.loss, tracked };
+        step.grad_norm = self.group.descend("the critics", loss, &mut params, rate, number)?;
+        self.net.changed();
+        step.seen = first_view;
         Ok(step)
     }
 
-    /// Compares the first `batch.rows` of each member's `rows_each` output rows with the targets.
+    /// Compares the entries of every view, the first of each member's `rows_each` output rows, with the targets.
     fn loss(
         &self,
         out: Tensor<3>,
         rows_each: usize,
-        batch: &Transitions<'_>,
+        views: usize,
+        window: &Window<'_>,
         errors: &mut Vec<f32>,
     ) -> (Tensor<1>, CriticStep) {
-        let (rows, outputs, width) = (batch.rows, self.head.outputs(), self.targets.width());
+        let (entries, rows) = (window.entries(), window.batch.rows);
+        let (outputs, width) = (self.head.outputs(), self.targets.width());
         let mut step = CriticStep { value_max: f32::MIN, target_mean: self.targets.mean(), ..CriticStep::default() };
+        let all = window.counted.count * views;
+        let each = 1.0 / (self.members * all) as f32;
+        let of_row = |row: usize| (row..entries).step_by(rows).filter(|&at| window.counted.valid[at]).count();
+        let parts: Vec<f32> = (0..rows).map(|row| (self.members * views * of_row(row).max(1)) as f32).collect();
         errors.clear();
         errors.resize(rows, 0.0);
-        let each = 1.0 / (self.members * rows) as f32;
-        let loss = fused_loss([out], |[out]| {
+        let node = fused_loss([out], |[out]| {
             let mut gradient = vec![0.0; out.len()];
             for member in 0..self.members {
-                for row in 0..rows {
-                    let at = (member * rows_each + row) * outputs;
-                    let weight = batch.weight[row] / rows as f32;
-                    let target = &self.targets.targets[row * width..(row + 1) * width];
+                for shown in (0..entries * views).filter(|shown| window.counted.valid[shown % entries]) {
+                    let (entry, at) = (shown % entries, (member * rows_each + shown) * outputs);
+                    let row = window.row(entry);
+                    let weight = self.loss_coef * (window.batch.weight[row] / all as f32);
+                    let target = &self.targets.targets[entry * width..(entry + 1) * width];
                     let place = &mut gradient[at..at + outputs];
                     let RowFit { loss, error, mean, edge } =
                         self.head.fit(&out[at..at + outputs], target, weight, place);
@@ -170,47 +227,41 @@ impl Critic {
                     step.value_mean += each * mean;
                     step.value_max = step.value_max.max(mean);
                     step.edge_mass += each * edge;
-                    errors[row] += error / self.members as f32;
+                    errors[row] += error / parts[row];
                 }
             }
             (step.loss, [gradient])
         });
-        (loss, step)
+        (node, step)
     }
 
-    /// The network as it evaluates.
-    fn evaluation(&self) -> &Mlp {
-        match &self.net {
-            Net::Followed { online, .. } => online,
-            Net::Renormalised { folded, .. } => folded,
-        }
-    }
-
-    /// What the critics make of the rows of observation and action, of which the last `actions` columns are the action.
-    ///
-    /// The derivative of a row is cut to norm `max_norm`.
-    pub fn opinion(
+    /// dQ/da: what the critics make of actions in what was seen, held fixed themselves. The derivative of a row is cut to norm
+    /// `max_norm`.
+    pub fn action_gradient(
         &self,
-        joint: &[f32],
-        rows: usize,
-        actions: usize,
+        features: &[f32],
+        action: &[f32],
+        window: &Window<'_>,
         reducer: ActorReducer,
         max_norm: Option<f32>,
         dropout_seed: Option<u64>,
-    ) -> Opinion {
+    ) -> ActionGradient {
         let net = match reducer {
-            ActorReducer::First if self.members > 1 => Cow::Owned(first_member(self.evaluation())),
-            _ => Cow::Borrowed(self.evaluation()),
+            ActorReducer::First if self.members > 1 => Cow::Owned(first_member(self.net.evaluation())),
+            _ => Cow::Borrowed(self.net.evaluation()),
         };
+        let (rows, counted) = (window.entries(), window.counted);
         let (inputs, outputs, members) = (net.spec.inputs, self.head.outputs(), net.params.members());
-        let x = leaf(joint, [rows, inputs]).require_grad();
+        let mut joint = Vec::with_capacity(rows * inputs);
+        join_columns(features, action, rows, &mut joint);
+        let x = leaf(&joint, [rows, inputs]).require_grad();
         let out = net.forward(x.clone(), net.params.frozen(), dropout_seed);
-        let mut value_mean = 0.0;
+        let mut value_sum = 0.0;
         let loss = fused_loss([out], |[out]| {
             let mut gradient = vec![0.0; out.len()];
             let at = |member: usize, row: usize| (member * rows + row) * outputs;
             let mut scratch = vec![0.0; outputs];
-            for row in 0..rows {
+            for row in (0..rows).filter(|&row| counted.valid[row]) {
                 let mut mean_of = |member: usize| self.head.mean(&out[at(member, row)..][..outputs], &mut scratch);
                 let (from, to, k) = match reducer {
                     ActorReducer::First => (0, 1, 1.0),
@@ -226,61 +277,71 @@ impl Critic {
                 for member in from..to {
                     let at = at(member, row);
                     let place = &mut gradient[at..at + outputs];
-                    value_mean += k * self.head.d_mean(&out[at..at + outputs], k, place);
+                    value_sum += k * self.head.d_mean(&out[at..at + outputs], k, place);
                 }
             }
-            (value_mean, [gradient])
+            (value_sum, [gradient])
         });
         let [gradient] = gradients(loss, [&x]);
-        let mut by_action = Vec::with_capacity(rows * actions);
+        let mut by_action = Vec::with_capacity(action.len());
         for row in gradient.chunks_exact(inputs) {
-            let row = &row[inputs - actions..];
+            let row = &row[inputs - action.len() / rows..];
             let norm = row.iter().map(|g| g * g).sum::<f32>().sqrt();
             let scale = max_norm.map_or(1.0, |max| clip_scale(norm, max));
             by_action.extend(row.iter().map(|g| scale * g));
         }
-        Opinion { value_mean: value_mean / rows as f32, by_action }
+        ActionGradient { value_mean: value_sum / counted.count as f32, by_action }
     }
 
-    /// The value of each row: the lowest opinion if targets are made of it, else the mean.
-    pub fn values(&mut self, joint: &[f32], rows: usize, values: &mut [f32]) {
-        let mut out = std::mem::take(&mut self.out);
-        self.evaluation().infer(joint, rows, &mut out);
+    /// The value of each row: the lowest if targets are made of it, else the mean.
+    pub fn values(&mut self, seen: &[f32], action: &[f32], rows: usize, values: &mut [f32]) {
+        let mut state = vec![0.0; rows * self.trunk.state_width()];
+        let starts = vec![true; rows];
+        let span = Span { steps: 1, rows, resets: &starts };
+        join_columns(&self.trunk.infer(seen, span, &mut state), action, rows, &mut self.joint);
+        self.net.evaluation().infer(&self.joint, rows, &mut self.out);
         let outputs = self.head.outputs();
         let mut scratch = vec![0.0; outputs];
         for (row, value) in values.iter_mut().enumerate() {
-            let opinions = (0..self.members).map(|member| {
+            let means = (0..self.members).map(|member| {
                 let at = (member * rows + row) * outputs;
-                self.head.mean(&out[at..at + outputs], &mut scratch)
+                self.head.mean(&self.out[at..at + outputs], &mut scratch)
             });
             *value = if self.pessimistic {
-                opinions.fold(f32::INFINITY, f32::min)
+                means.fold(f32::INFINITY, f32::min)
             } else {
-                opinions.sum::<f32>() / self.members as f32
+                means.sum::<f32>() / self.members as f32
             };
         }
-        self.out = out;
     }
 
-    /// Moves the slow copy.
-    pub fn follow(&mut self, tau: f32) {
-        if let Net::Followed { online, target } = &mut self.net {
-            target.params.polyak_from(&online.params, tau);
+    /// Moves the slow copy; the trunk at the pace of the encoder's copy, whose last layer it is, where there is one.
+    pub fn soft_update(&mut self, tau: f32, encoder_tau: Option<f32>) {
+        if let Some((trunk, net)) = &mut self.target {
+            soft_update(trunk, &mut self.trunk, encoder_tau.unwrap_or(tau));
+            net.params.polyak_from(&self.net.evaluation().params, tau);
         }
+    }
+
+    /// The slow copy of the trunk, where there is one.
+    pub fn target_trunk(&self) -> &Trunk {
+        self.target.as_ref().map_or(&self.trunk, |(trunk, _)| trunk)
+    }
+
+    #[cfg(test)]
+    pub fn targets(&self) -> &[f32] {
+        &self.targets.targets
     }
 
     pub fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        match &mut self.net {
-            Net::Followed { online, target } => {
-                io.network("critic", online)?;
-                io.network("critic_target", target)?;
-            }
-            Net::Renormalised { net, folded } => {
-                net.visit_state("critic", io)?;
-                *folded = net.folded();
-            }
+        self.trunk.visit_state("critic", io)?;
+        let bare = self.trunk.is_empty();
+        self.net.visit_state(if bare { "critic" } else { "critic.heads" }, io)?;
+        if let Some((trunk, net)) = &mut self.target {
+            trunk.visit_state("critic_target", io)?;
+            io.network(if bare { "critic_target" } else { "critic_target.heads" }, net)?;
         }
-        io.optimizer("critic", &mut self.optimizer)
+        self.group.visit_state("critic", io)
     }
 }
 

@@ -1,19 +1,27 @@
 //! The update: critics, then (when due) actor and temperature, then the slow copies.
 
-use super::actor::{Actor, Drawn};
-use super::critic::{Critic, Transitions};
-use super::settings::{AcConfig, ActorKind, TargetAction};
+use super::actor::Actor;
+use super::augment::{RandomShift, Viewed};
+use super::contrast::Contrast;
+use super::critic::{Ahead, Critic, CriticStep, Predicted};
+use super::settings::{AcConfig, CriticOutput};
+use super::window::Window;
 use crate::agent::{Clock, Diverged, LearnError, Setup, UpdateContext};
-use crate::parts::columns::join_columns;
-use crate::parts::input::Flatten;
+use crate::config::Problem;
+use crate::parts::input::ObsEncoder;
 use crate::parts::noise::{ActionNoise, Exploration, add_noise};
+use crate::parts::squashed_actor::{ActorKind, Drawn, Jitter};
 use crate::parts::temperature::{Temperature, TemperatureSetting};
+use crate::parts::torso::MemoryKind;
+use crate::parts::tracked::soft_update;
+use crate::parts::trunk::Span;
 use crate::policy::{self, ActInput, Memory, Mode};
 use crate::regimes::ReplayLearner;
 use crate::state::{StateError, StateIo};
 use axiomrl_core::Batch;
-use axiomrl_core::random::normal;
 use axiomrl_envs::Rng;
+use axiomrl_nn::Init;
+use std::borrow::Cow;
 
 /// A categorical critic with more probability than this on its two ends cannot see what lies beyond.
 const SATURATED: f32 = 0.2;
@@ -23,101 +31,144 @@ const SETTLED: u64 = 500;
 
 pub struct AcLearner {
     config: AcConfig,
-    encoder: Flatten,
-    actions: usize,
+    /// Trained by the critics; the actor takes what it gives as it is.
+    encoder: ObsEncoder,
+    /// Its slow copy, where there is one.
+    slow_encoder: Option<ObsEncoder>,
+    shift: RandomShift,
     actor: Actor,
     critic: Critic,
+    contrast: Option<Contrast>,
     temperature: Temperature,
     noise: ActionNoise,
     drawn: Drawn,
-    /// Observation and action side by side, at both ends of the transition.
-    joint: Vec<f32>,
-    next_joint: Vec<f32>,
-    bonus: Vec<f32>,
-    reward: Vec<f32>,
     /// The policy's last hidden layer, and the noise that is added to its actions.
-    features: Vec<f32>,
+    hidden: Vec<f32>,
     exploration: Vec<f32>,
 }
 
+/// The memories of both networks after the burn-in.
+struct States {
+    actor: Vec<f32>,
+    critic: Vec<f32>,
+}
+
 impl AcLearner {
-    pub fn new(config: AcConfig, setup: &Setup) -> Self {
-        let encoder = Flatten::new(setup.observation_space());
+    pub fn new(config: AcConfig, setup: &Setup) -> Result<Self, Problem> {
         let actions = setup.action_width();
         let mut rng = setup.rng("init");
-        let actor = Actor::new(&config, encoder.width(), actions, &mut rng);
-        let critic = Critic::new(&config, encoder.width() + actions, &mut rng);
+        let relu = Init::Orthogonal { hidden_gain: std::f32::consts::SQRT_2, output_gain: 1.0 };
+        let mut encoder = ObsEncoder::new(setup.observation_space(), config.vision, &relu, &mut rng)?;
+        let features = config.features(encoder.sees_images());
+        // Which network draws its weights first is history; results depend on it.
+        let (actor, mut critic) = if features.is_some() {
+            let critic = Critic::new(&config, &mut encoder, features, actions, &mut rng);
+            (Actor::new(&config, encoder.width(), features, actions, &mut rng), critic)
+        } else {
+            let actor = Actor::new(&config, encoder.width(), features, actions, &mut rng);
+            (actor, Critic::new(&config, &mut encoder, features, actions, &mut rng))
+        };
+        // Without convolutions there is nothing that a contrastive task could teach to look.
+        let contrast = (config.contrastive && encoder.sees_images())
+            .then(|| Contrast::new(&mut encoder, &mut critic, &config.adam(), &mut rng));
         let target_entropy = config.target_entropy.unwrap_or(-(actions as f32));
         let setting = config.ent_coef.unwrap_or(TemperatureSetting::Fixed(0.0));
-        let temperature = Temperature::new(setting, config.ent_coef_init, target_entropy);
         let horizon = config.exploration_horizon;
-        let noise = ActionNoise::new(config.exploration, setup.num_envs, actions, horizon, &mut setup.rng("noise"));
-        Self {
-            config,
+        Ok(Self {
+            slow_encoder: config.encoder_tau.map(|_| encoder.clone()),
             encoder,
-            actions,
+            shift: RandomShift::new(setup.observation_space(), config.shift),
             actor,
             critic,
-            temperature,
-            noise,
+            contrast,
+            temperature: Temperature::new(setting, config.ent_coef_init, target_entropy),
+            noise: ActionNoise::new(config.exploration, setup.num_envs, actions, horizon, &mut setup.rng("noise")),
             drawn: Drawn::default(),
-            joint: Vec::new(),
-            next_joint: Vec::new(),
-            bonus: Vec::new(),
-            reward: Vec::new(),
-            features: Vec::new(),
+            hidden: Vec::new(),
             exploration: Vec::new(),
-        }
+            config,
+        })
     }
 
-    /// The next action as the targets see it, and the entropy bonus that goes with it.
-    fn look_ahead(&mut self, next_obs: &[f32], rows: usize, rng: &mut Rng) {
-        match self.config.target_action {
-            TargetAction::OnlineActor => self.actor.sample(next_obs, rows, rng, &mut self.drawn),
-            TargetAction::TargetActor => self.actor.sample_target(next_obs, rows, rng, &mut self.drawn),
-            TargetAction::TargetActorSmoothed => {
-                self.actor.sample_target(next_obs, rows, rng, &mut self.drawn);
-                let (std, clip) = (self.config.target_noise, self.config.target_noise_clip);
-                for action in &mut self.drawn.action {
-                    *action = (*action + (std * normal(rng)).clamp(-clip, clip)).clamp(-1.0, 1.0);
-                }
-            }
-        }
-        join_columns(next_obs, &self.drawn.action, rows, &mut self.next_joint);
+    fn remembers(&self) -> bool {
+        self.config.memory != MemoryKind::None
+    }
+
+    /// The noise of a policy with scheduled noise, as updates see it.
+    fn jitter(&self, clock: Clock) -> Jitter {
+        let std = self.config.exploration_noise.at(clock.fraction()) as f32;
+        Jitter { std, clip: self.config.target_noise_clip }
+    }
+
+    /// a' ~ pi(s') and -alpha * log pi(a'|s') for each view of what follows, and the first view itself.
+    fn next_actions<'a>(
+        &mut self,
+        window: &Window<'a>,
+        context: &mut UpdateContext<'_>,
+    ) -> (Vec<Ahead<'a>>, Viewed<'a>) {
         let alpha = if self.config.entropy_backup { self.temperature.value() } else { 0.0 };
-        self.bonus.clear();
-        self.bonus.extend(self.drawn.log_prob.iter().map(|log_prob| -alpha * log_prob));
+        let jitter = self.jitter(context.clock);
+        let (obs, _) = window.ahead();
+        let mut first = None;
+        let ahead = (0..self.config.target_views).map(|_| {
+            let view = self.shift.view(obs, context.rng);
+            let seen = see(&self.encoder, &view);
+            self.actor.sample_next(&seen, window, jitter, context.rng, &mut self.drawn);
+            let seen = self.slow_encoder.as_ref().map_or(seen, |slow| see(slow, &view));
+            first.get_or_insert(view);
+            let bonus = self.drawn.log_prob.iter().map(|log_prob| -alpha * log_prob).collect();
+            Ahead { seen, action: self.drawn.action.clone(), bonus }
+        });
+        let ahead = ahead.collect();
+        (ahead, first.unwrap_or(Viewed::AsIs(obs)))
+    }
+
+    /// What both networks remember when the first entry comes.
+    fn burn_in(&self, window: &Window<'_>) -> States {
+        let (actor, critic) = (self.actor.state_width(), self.critic.trunk.state_width());
+        let mut states = States { actor: window.memory(0, actor), critic: window.memory(actor, critic) };
+        if let Some((obs, span)) = window.before() {
+            let seen = self.encoder.infer(obs);
+            self.actor.features(&seen, span, &mut states.actor);
+            self.critic.trunk.infer(&seen, span, &mut states.critic);
+        }
+        states
     }
 
     fn update_critics(
         &mut self,
-        obs: &[f32],
-        batch: &Batch,
+        window: Window<'_>,
+        state: &[f32],
+        (ahead, next): (&[Ahead<'_>], &Viewed<'_>),
+        reward: &[f32],
         context: &mut UpdateContext<'_>,
         errors: &mut Vec<f32>,
-    ) -> Result<(), Diverged> {
-        join_columns(obs, &batch.action, batch.rows, &mut self.joint);
-        self.reward.clear();
-        self.reward.extend(batch.reward.iter().map(|reward| self.config.reward_scale * reward));
-        let transitions = Transitions {
-            rows: batch.rows,
-            joint: &self.joint,
-            next_joint: &self.next_joint,
-            bonus: &self.bonus,
-            reward: &self.reward,
-            discount: &batch.discount,
-            weight: &batch.weight,
-        };
-        let rate = self.config.critic_learning_rate.as_ref().unwrap_or(&self.config.learning_rate);
-        let rate = rate.at(context.fraction()) as f32;
-        let clip = self.config.max_grad_norm;
-        let step = self.critic.fit(&transitions, rate, clip, context.number(), context.rng, errors)?;
+    ) -> Result<Vec<f32>, Diverged> {
+        let views = self.config.prediction_views;
+        let (obs, _) = window.now();
+        let mut view = self.shift.view(obs, context.rng);
+        for _ in 1..views {
+            view = view.followed_by(&self.shift.view(obs, context.rng));
+        }
+        if self.critic.in_one_batch() {
+            view = view.followed_by(next);
+        }
+        let predicted = Predicted { obs: view.as_ref(), views, window, state, reward };
+        let rate = self.config.rate(self.config.critic_learning_rate.as_ref(), context.fraction());
+        let encoder = &mut self.encoder;
+        let mut step = self.critic.step(encoder, &predicted, ahead, rate, context.number(), context.rng, errors)?;
+        let seen = std::mem::take(&mut step.seen);
+        self.report_critics(&step, context);
+        Ok(seen)
+    }
+
+    fn report_critics(&self, step: &CriticStep, context: &mut UpdateContext<'_>) {
         context.metrics.add("critic_loss", step.loss);
         context.metrics.add("q_value_mean", step.value_mean);
         context.metrics.add("q_max", step.value_max);
         context.metrics.add("target_q_mean", step.target_mean);
         context.metrics.add("critic_grad_norm", step.grad_norm);
-        if self.config.critic_output == super::settings::CriticOutput::Categorical {
+        if self.config.critic_output == CriticOutput::Categorical {
             context.metrics.add("edge_mass", step.edge_mass);
             let saturated = step.edge_mass > SATURATED && context.number() > SETTLED;
             context.metrics.add("support_saturated", if saturated { 1.0 } else { 0.0 });
@@ -128,53 +179,117 @@ impl AcLearner {
                 );
             }
         }
+    }
+
+    /// The contrastive task, where there is one.
+    fn update_contrast(&mut self, batch: &Batch, context: &mut UpdateContext<'_>) -> Result<(), Diverged> {
+        let Some(contrast) = &mut self.contrast else { return Ok(()) };
+        let rate = self.config.rate(self.config.critic_learning_rate.as_ref(), context.fraction());
+        let (encoder, slow) = (&mut self.encoder, self.slow_encoder.as_ref());
+        let loss = contrast.step(batch.obs(), &self.shift, encoder, slow, &mut self.critic, rate, context)?;
+        context.metrics.add("contrastive_loss", loss);
         Ok(())
     }
 
-    fn update_actor(&mut self, obs: &[f32], rows: usize, context: &mut UpdateContext<'_>) -> Result<(), Diverged> {
-        let actions = self.actions;
-        let rate = self.config.actor_learning_rate.as_ref().unwrap_or(&self.config.learning_rate);
-        let rate = rate.at(context.fraction()) as f32;
+    /// Gives the mean log-probability of the actions that were drawn.
+    fn update_actor(
+        &mut self,
+        seen: &[f32],
+        window: &Window<'_>,
+        states: &mut States,
+        context: &mut UpdateContext<'_>,
+    ) -> Result<f32, Diverged> {
         let alpha = self.temperature.value();
+        let jitter = self.jitter(context.clock);
         let seed = self.critic.dropout_seed(context.rng);
-        let (critic, joint, config) = (&self.critic, &mut self.joint, &self.config);
-        let clip = config.max_grad_norm;
-        let step = self.actor.improve(obs, rows, alpha, rate, clip, context.number(), context.rng, |drawn| {
-            join_columns(obs, drawn, rows, joint);
-            critic.opinion(joint, rows, actions, config.actor_reducer, config.max_action_grad_norm, seed)
+        let (critic, config) = (&self.critic, &self.config);
+        let rate = config.rate(config.actor_learning_rate.as_ref(), context.fraction());
+        let features = critic.trunk.infer(seen, window.now().1, &mut states.critic);
+        let step = self.actor.step(seen, window, &states.actor, alpha, jitter, rate, context, |action| {
+            let (reducer, max_norm) = (config.actor_reducer, config.max_action_grad_norm);
+            critic.action_gradient(&features, action, window, reducer, max_norm, seed)
         })?;
         context.metrics.add("actor_loss", step.loss);
         context.metrics.add("actor_grad_norm", step.grad_norm);
         context.metrics.set("learning_rate", f64::from(rate));
-        if self.config.actor == ActorKind::TanhGaussian {
-            self.temperature.update(step.log_prob_mean, rate);
-            context.metrics.add("entropy", -step.log_prob_mean);
-            context.metrics.add("ent_coef", alpha);
+        Ok(step.log_prob_mean)
+    }
+
+    fn update_temperature(&mut self, log_prob_mean: f32, context: &mut UpdateContext<'_>) {
+        if self.actor.head.is_gaussian() {
+            context.metrics.add("entropy", -log_prob_mean);
+            context.metrics.add("ent_coef", self.temperature.value());
+            let rate = self.config.rate(self.config.ent_coef_learning_rate.as_ref(), context.fraction());
+            self.temperature.update(log_prob_mean, rate);
         }
-        Ok(())
+    }
+
+    fn soft_update(&mut self) {
+        let AcConfig { tau, encoder_tau, .. } = self.config;
+        self.critic.soft_update(tau, encoder_tau);
+        self.actor.soft_update(tau);
+        if let (Some(slow), Some(tau)) = (&mut self.slow_encoder, encoder_tau) {
+            soft_update(slow, &mut self.encoder, tau);
+        }
+    }
+
+    /// What the policy makes of what was seen, and of what it remembers, one observation further. A row of memory is the actor's,
+    /// followed by the critics', which is kept only for sequences that begin with it.
+    fn advance<'a>(&self, seen: &'a [f32], rows: usize, memory: &mut Memory) -> Cow<'a, [f32]> {
+        let (own, all) = (self.actor.state_width(), memory.width());
+        let span = Span { steps: 1, rows, resets: &memory.starts };
+        if own == all {
+            return self.actor.features(seen, span, &mut memory.state);
+        }
+        let column = |from: usize, to: usize| -> Vec<f32> {
+            memory.state.chunks_exact(all).flat_map(|row| &row[from..to]).copied().collect()
+        };
+        let (mut actor, mut critic) = (column(0, own), column(own, all));
+        let features = self.actor.features(seen, span, &mut actor);
+        self.critic.trunk.infer(seen, span, &mut critic);
+        for (row, to) in memory.state.chunks_exact_mut(all).enumerate() {
+            to[..own].copy_from_slice(&actor[row * own..(row + 1) * own]);
+            to[own..].copy_from_slice(&critic[row * (all - own)..(row + 1) * (all - own)]);
+        }
+        features
+    }
+}
+
+/// What an encoder sees in a view.
+fn see<'a>(encoder: &ObsEncoder, view: &Viewed<'a>) -> Cow<'a, [f32]> {
+    match view {
+        Viewed::AsIs(obs) => encoder.infer(*obs),
+        Viewed::Shifted(obs) => Cow::Owned(encoder.infer(obs.as_ref()).into_owned()),
     }
 }
 
 impl policy::Actor for AcLearner {
+    fn memory_width(&self) -> usize {
+        let critic = if self.config.stored_state { self.critic.trunk.state_width() } else { 0 };
+        self.actor.state_width() + critic
+    }
+
     fn act(
         &mut self,
         input: ActInput<'_>,
-        _memory: &mut Memory,
+        memory: &mut Memory,
         mode: Mode,
         rng: &mut Rng,
         actions: &mut [f32],
     ) -> Result<(), LearnError> {
-        let (obs, rows) = (self.encoder.encode(input.obs), input.rows());
-        if mode == Mode::Best || self.config.actor == ActorKind::Deterministic {
-            self.actor.mean(&obs, rows, &mut self.drawn);
+        let (seen, rows) = (self.encoder.infer(input.obs), input.rows());
+        let features = self.advance(&seen, rows, memory);
+        if mode == Mode::Sample && self.actor.head.is_gaussian() {
+            self.actor.sample(&features, rows, Jitter { std: 0.0, clip: 0.0 }, rng, &mut self.drawn);
         } else {
-            self.actor.sample(&obs, rows, rng, &mut self.drawn);
+            self.actor.mean(&features, rows, &mut self.drawn);
         }
         actions.copy_from_slice(&self.drawn.action);
         Ok(())
     }
 
     fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        self.encoder.visit_state("encoder", io)?;
         self.actor.visit_policy(io)
     }
 }
@@ -183,30 +298,33 @@ impl ReplayLearner for AcLearner {
     fn explore(
         &mut self,
         input: ActInput<'_>,
-        _memory: &mut Memory,
+        memory: &mut Memory,
         clock: Clock,
         rng: &mut Rng,
         actions: &mut [f32],
     ) -> Result<(), LearnError> {
-        let (obs, rows) = (self.encoder.encode(input.obs), input.rows());
+        let (seen, rows) = (self.encoder.infer(input.obs), input.rows());
+        let features = self.advance(&seen, rows, memory);
         let std = self.config.exploration_noise.at(clock.fraction()) as f32;
-        let gaussian_policy = self.config.actor == ActorKind::TanhGaussian;
+        let gaussian_policy = self.actor.head.is_gaussian();
         if self.config.exploration == Exploration::StateDependent {
-            self.actor.features(&obs, rows, &mut self.features);
+            self.actor.last_hidden(&features, rows, &mut self.hidden);
         }
         if self.config.exploration != Exploration::Policy {
-            self.noise.draw(&self.features, actions.len(), rng, &mut self.exploration);
+            self.noise.draw(&self.hidden, actions.len(), rng, &mut self.exploration);
         }
         match self.config.exploration {
             Exploration::Colored | Exploration::StateDependent if gaussian_policy => {
                 // The noise takes the place of the policy's own, so that its size stays what the policy wants.
                 let noise = self.exploration.iter().map(|noise| std * noise);
-                self.actor.sample_with(&obs, rows, noise, &mut self.drawn);
+                self.actor.sample_with(&features, rows, noise, &mut self.drawn);
                 actions.copy_from_slice(&self.drawn.action);
                 return Ok(());
             }
-            _ if gaussian_policy => self.actor.sample(&obs, rows, rng, &mut self.drawn),
-            _ => self.actor.mean(&obs, rows, &mut self.drawn),
+            _ if gaussian_policy => {
+                self.actor.sample(&features, rows, Jitter { std: 0.0, clip: 0.0 }, rng, &mut self.drawn);
+            }
+            _ => self.actor.mean(&features, rows, &mut self.drawn),
         }
         actions.copy_from_slice(&self.drawn.action);
         if self.config.exploration != Exploration::Policy {
@@ -221,17 +339,29 @@ impl ReplayLearner for AcLearner {
         context: &mut UpdateContext<'_>,
         errors: &mut Vec<f32>,
     ) -> Result<(), LearnError> {
-        let next_obs = self.encoder.encode(batch.next_obs());
-        self.look_ahead(&next_obs, batch.rows, context.rng);
-        let obs = self.encoder.encode(batch.obs());
-        self.update_critics(&obs, batch, context, errors)?;
+        let window = Window::new(batch, self.remembers(), self.config.burn_in);
+        let reward: Vec<f32> = window.column(&batch.reward).iter().map(|r| self.config.reward_scale * r).collect();
+        let mut states = self.burn_in(&window);
+        // a' ~ pi(s'),  y = R + D * (min_i Q'_i(s', a') - alpha * log pi(a'|s'))
+        let (ahead, next) = self.next_actions(&window, context);
+        self.critic.compute_targets(&ahead, &window, self.actor.state_width(), &reward, context.rng);
+        // critics and encoder: sum_i mean (Q_i(s, a) - y)^2 / 2
+        let seen = self.update_critics(window, &states.critic, (&ahead, &next), &reward, context, errors)?;
+        // encoder: mean -log softmax_j(f(s_i) W f'(s_j))_i
+        self.update_contrast(batch, context)?;
         let on_time = context.number().is_multiple_of(self.config.policy_delay);
         if if self.config.actor_once_per_block { context.closes_burst } else { on_time } {
-            self.update_actor(&obs, batch.rows, context)?;
+            // actor: mean (alpha * log pi(a|s) - min_i Q_i(s, a)),  a ~ pi(s)
+            let log_prob = self.update_actor(&seen, &window, &mut states, context)?;
+            // temperature: -log alpha * (mean log pi(a|s) + target_entropy)
+            self.update_temperature(log_prob, context);
         }
         if on_time {
-            self.critic.follow(self.config.tau);
-            self.actor.follow(self.config.tau);
+            // targets: theta' += tau * (theta - theta')
+            self.soft_update();
+        }
+        if self.config.actor == ActorKind::ScheduledNoise {
+            context.metrics.set("exploration_std", f64::from(self.jitter(context.clock).std));
         }
         Ok(())
     }
@@ -241,18 +371,27 @@ impl ReplayLearner for AcLearner {
     }
 
     fn values(&mut self, input: ActInput<'_>, values: &mut [f32]) -> bool {
-        let (obs, rows) = (self.encoder.encode(input.obs), input.rows());
-        self.actor.mean(&obs, rows, &mut self.drawn);
-        join_columns(&obs, &self.drawn.action, rows, &mut self.joint);
-        self.critic.values(&self.joint, rows, values);
+        let (seen, rows) = (self.encoder.infer(input.obs), input.rows());
+        let features = self.advance(&seen, rows, &mut Memory::new(rows, self.actor.state_width()));
+        self.actor.mean(&features, rows, &mut self.drawn);
+        self.critic.values(&seen, &self.drawn.action, rows, values);
         values.iter_mut().for_each(|value| *value /= self.config.reward_scale);
         true
     }
 
     fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        if let Some(slow) = &mut self.slow_encoder {
+            slow.visit_state("encoder_target", io)?;
+        }
         self.actor.visit_state(io)?;
         self.critic.visit_state(io)?;
+        if let Some(contrast) = &mut self.contrast {
+            contrast.visit_state(io)?;
+        }
         self.temperature.visit_state(io)?;
         self.noise.visit_state(io)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,23 +1,31 @@
-//! One off-policy actor-critic learner; DDPG, TD3, SAC, D4PG, TQC, REDQ, DroQ and CrossQ are its [`presets`].
+//! One off-policy actor-critic learner, from vectors and from images, with or without a memory; DDPG, TD3, SAC, D4PG, TQC, REDQ,
+//! DroQ, CrossQ, DrQ-v2, DrQ and CURL are its [`presets`].
 //!
-//! `settings` lists the choices, `head` says what a critic predicts, `target` what it should predict, `critic` and
-//! `actor` are the two networks with their updates, and `learner` puts them together.
+//! `settings` lists the choices, `learner` is the update, `critic` and `actor` are the two networks, `target` and `head` say what
+//! a critic should predict and what its outputs mean. The rest is for some presets only: `window` for sequences, `augment` and
+//! `contrast` for images, and `rules` says which settings go together.
 
 mod actor;
+mod augment;
+mod contrast;
 mod critic;
 mod head;
 mod learner;
 pub mod presets;
+mod rules;
 mod settings;
 mod target;
+mod window;
 
-pub use settings::{AcConfig, ActorKind, ActorReducer, CriticOutput, TargetAction, TargetReducer};
+pub use crate::parts::squashed_actor::ActorKind;
+pub use settings::{AcConfig, ActorReducer, CriticOutput, TargetAction, TargetReducer};
 
 use crate::agent::Setup;
 use crate::config::{Idle, Problem};
 use crate::parts::checks::BuildError;
 use crate::parts::hindsight::hindsight;
-use crate::regimes::{Learner, ReplaySettings, prioritized_replay_settings};
+use crate::parts::torso::MemoryKind;
+use crate::regimes::{Learner, ReplaySettings, SequenceSettings, prioritized_replay_settings};
 use crate::registry::Algorithm;
 use learner::AcLearner;
 
@@ -28,10 +36,11 @@ impl Algorithm for OffPolicyAc {
 
     fn check(config: &AcConfig) -> Result<(), Problem> {
         config.check()?;
-        prioritized_replay_settings!(config).map(drop)
+        sampling(config).map(drop)
     }
 
     fn check_setup(config: &AcConfig, setup: &Setup) -> Result<(), Problem> {
+        config.vision.check(setup.observation_space())?;
         replay_settings(config, setup).map(drop)
     }
 
@@ -42,13 +51,25 @@ impl Algorithm for OffPolicyAc {
     fn build(config: AcConfig, setup: &Setup) -> Result<Learner, BuildError> {
         config.check()?;
         let settings = replay_settings(&config, setup)?;
-        Ok(Learner::OffPolicy(Box::new(AcLearner::new(config, setup)), settings))
+        Ok(Learner::OffPolicy(Box::new(AcLearner::new(config, setup)?), settings))
     }
+}
+
+/// What is drawn from the store: single steps, or sequences for networks that remember.
+fn sampling(config: &AcConfig) -> Result<ReplaySettings, Problem> {
+    let (length, burn_in) = (config.sequence_length, config.burn_in);
+    let remembers = config.memory != MemoryKind::None;
+    Problem::when(remembers && burn_in >= length, &["burn_in", "sequence_length"], || {
+        format!("`burn_in` {burn_in} leaves nothing of a `sequence_length` of {length}; lower it")
+    })?;
+    let overlap = config.overlap.unwrap_or(length / 2);
+    let sequences = remembers.then_some(SequenceSettings { length, overlap, stored_state: config.stored_state });
+    ReplaySettings { sequences, ..prioritized_replay_settings!(config)? }.checked()
 }
 
 fn replay_settings(config: &AcConfig, setup: &Setup) -> Result<ReplaySettings, Problem> {
     Ok(ReplaySettings {
         relabel: hindsight(config.n_sampled_goal, config.goal_selection_strategy, config.n_step, setup)?,
-        ..prioritized_replay_settings!(config)?
+        ..sampling(config)?
     })
 }

@@ -1,8 +1,11 @@
 //! The algorithms that are settings of this learner.
 
-use super::settings::{AcConfig, ActorKind, ActorReducer, CriticOutput, TargetAction, TargetReducer};
+use super::settings::{AcConfig, ActorReducer, CriticOutput, TargetAction, TargetReducer};
+use crate::parts::input::Vision;
 use crate::parts::noise::Exploration;
+use crate::parts::squashed_actor::ActorKind;
 use crate::parts::temperature::TemperatureSetting;
+use crate::parts::torso::MemoryKind;
 use axiomrl_core::{GoalStrategy, Schedule};
 use axiomrl_nn::Activation;
 
@@ -18,12 +21,31 @@ pub const VARIANTS: &[(&str, &str, &str, fn() -> AcConfig)] = &[
     ("crossq", "SAC without target networks", include_str!("../../../pages/crossq.md"), crossq),
 ];
 
+/// The same for those that are meant for images.
+pub const FROM_IMAGES: &[(&str, &str, &str, fn() -> AcConfig)] = &[
+    (
+        "drqv2",
+        "Image augmentation and n-step returns for control from pixels",
+        include_str!("../../../pages/drqv2.md"),
+        drqv2,
+    ),
+    ("drq", "SAC from pixels with averaged augmentations", include_str!("../../../pages/drq.md"), drq),
+    ("curl", "SAC from pixels with contrastive features", include_str!("../../../pages/curl.md"), curl),
+];
+
+/// The same for those that remember.
+pub const WITH_MEMORY: &[(&str, &str, &str, fn() -> AcConfig)] = &[
+    ("recurrent_sac", "Soft actor-critic with an LSTM", include_str!("../../../pages/recurrent_sac.md"), recurrent_sac),
+    ("recurrent_td3", "Twin delayed DDPG with an LSTM", include_str!("../../../pages/recurrent_td3.md"), recurrent_td3),
+];
+
 /// Soft actor-critic with twin critics.
 pub fn sac() -> AcConfig {
     AcConfig {
         learning_rate: Schedule::Constant(3e-4),
         actor_learning_rate: None,
         critic_learning_rate: None,
+        ent_coef_learning_rate: None,
         adam_beta1: 0.9,
         max_grad_norm: None,
         max_action_grad_norm: None,
@@ -35,10 +57,12 @@ pub fn sac() -> AcConfig {
         policy_delay: 1,
         actor_once_per_block: false,
         tau: 0.005,
+        encoder_tau: None,
         gamma: 0.99,
         n_step: 1,
         reward_scale: 1.0,
         actor: ActorKind::TanhGaussian,
+        log_std_min: -20.0,
         ent_coef: Some(TemperatureSetting::Auto),
         ent_coef_init: 1.0,
         target_entropy: None,
@@ -49,12 +73,26 @@ pub fn sac() -> AcConfig {
         target_action: TargetAction::OnlineActor,
         target_noise: 0.2,
         target_noise_clip: 0.5,
+        vision: Vision::Auto,
+        feature_dim: None,
+        shift: 0,
+        target_views: 1,
+        prediction_views: 1,
+        contrastive: false,
+        memory: MemoryKind::None,
+        recurrent_hidden_size: 128,
+        head_sizes: vec![128],
+        sequence_length: 40,
+        burn_in: 0,
+        overlap: None,
+        stored_state: false,
         hidden_sizes: vec![256, 256],
         critic_hidden_sizes: None,
         activation: Activation::Relu,
         final_layer_bound: None,
         n_critics: 2,
         critic_output: CriticOutput::Scalar,
+        critic_loss_coef: 1.0,
         n_atoms: 51,
         v_min: -150.0,
         v_max: 150.0,
@@ -125,7 +163,7 @@ fn d4pg() -> AcConfig {
     }
 }
 
-/// Quantile critics whose highest opinions do not count.
+/// Quantile critics whose highest quantiles do not count.
 fn tqc() -> AcConfig {
     AcConfig {
         critic_output: CriticOutput::Quantile,
@@ -172,6 +210,84 @@ fn crossq() -> AcConfig {
     }
 }
 
+/// DrQ-v2 with the sizes of its paper: a deterministic actor whose noise shrinks, over shifted images.
+pub fn drqv2() -> AcConfig {
+    AcConfig {
+        learning_rate: Schedule::Constant(1e-4),
+        buffer_capacity: 100_000,
+        learning_starts: 2000,
+        train_frequency: 2,
+        tau: 0.01,
+        n_step: 3,
+        vision: Vision::Drq,
+        feature_dim: Some(50),
+        hidden_sizes: vec![1024, 1024],
+        actor: ActorKind::ScheduledNoise,
+        exploration: Exploration::Gaussian,
+        exploration_noise: Schedule::Linear { start: 1.0, end: 0.1, fraction: 0.5 },
+        target_noise_clip: 0.3,
+        ent_coef: None,
+        ent_coef_init: 0.1,
+        log_std_min: -10.0,
+        shift: 4,
+        // The squared error, without the half that others put before it.
+        critic_loss_coef: 2.0,
+        ..sac()
+    }
+}
+
+/// DrQ: soft actor-critic with two views on both sides.
+pub fn drq() -> AcConfig {
+    AcConfig {
+        learning_rate: Schedule::Constant(1e-3),
+        batch_size: 128,
+        learning_starts: 1000,
+        train_frequency: 1,
+        policy_delay: 2,
+        encoder_tau: Some(0.01),
+        n_step: 1,
+        actor: ActorKind::TanhGaussian,
+        exploration: Exploration::Policy,
+        ent_coef: Some(TemperatureSetting::Auto),
+        target_views: 2,
+        prediction_views: 2,
+        ..drqv2()
+    }
+}
+
+/// CURL: soft actor-critic with a contrastive task for the encoder.
+pub fn curl() -> AcConfig {
+    AcConfig { encoder_tau: Some(0.05), target_views: 1, prediction_views: 1, contrastive: true, ..drq() }
+}
+
+/// SAC whose actor and critics remember.
+pub fn recurrent_sac() -> AcConfig {
+    AcConfig {
+        memory: MemoryKind::Lstm,
+        hidden_sizes: vec![128],
+        recurrent_hidden_size: 128,
+        head_sizes: vec![128],
+        batch_size: 32,
+        sequence_length: 32,
+        learning_starts: 1000,
+        ..sac()
+    }
+}
+
+/// TD3 whose actor and critics remember.
+pub fn recurrent_td3() -> AcConfig {
+    AcConfig {
+        learning_rate: Schedule::Constant(3e-4),
+        memory: MemoryKind::Lstm,
+        hidden_sizes: vec![128],
+        recurrent_hidden_size: 128,
+        head_sizes: vec![128],
+        batch_size: 32,
+        sequence_length: 32,
+        ..td3()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -179,7 +295,7 @@ mod tests {
 
     #[test]
     fn every_preset_is_sound() {
-        for (name, _, _, settings) in VARIANTS {
+        for (name, _, _, settings) in VARIANTS.iter().chain(FROM_IMAGES).chain(WITH_MEMORY) {
             settings().validate().unwrap();
             settings().check().unwrap_or_else(|problem| panic!("{name}: {problem}"));
         }
@@ -198,5 +314,13 @@ mod tests {
         refused(AcConfig { top_quantiles_to_drop: 25, ..tqc() }, "n_quantiles");
         refused(AcConfig { subset_size: 11, ..redq() }, "n_critics");
         refused(AcConfig { critic_layer_norm: true, ..crossq() }, "batch_renorm");
+        refused(AcConfig { target_views: 2, ..crossq() }, "target_views");
+        refused(AcConfig { contrastive: true, encoder_tau: Some(0.1), ..crossq() }, "keep one");
+        refused(AcConfig { encoder_tau: None, ..curl() }, "encoder_tau");
+        refused(AcConfig { exploration: Exploration::Policy, ..drqv2() }, "gaussian");
+        refused(AcConfig { target_action: TargetAction::TargetActorSmoothed, ..drqv2() }, "online_actor");
+        refused(AcConfig { memory: MemoryKind::Lstm, ..drqv2() }, "shift: 0");
+        refused(AcConfig { memory: MemoryKind::Lstm, ..crossq() }, "memory");
+        refused(AcConfig { memory: MemoryKind::Lstm, n_sampled_goal: 4, ..sac() }, "memory: none");
     }
 }

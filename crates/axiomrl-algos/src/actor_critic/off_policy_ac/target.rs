@@ -6,12 +6,15 @@ use axiomrl_core::random::below;
 use axiomrl_core::targets::categorical_projection;
 use axiomrl_envs::Rng;
 
-/// The critics' outputs at the next observations: `[members, rows_each, outputs]`, of which the rows from `first` on count.
+/// The critics' outputs at the next observations of one view: `[members, rows_each, outputs]`, of which the rows from `first`
+/// on count.
 #[derive(Clone, Copy)]
 pub struct NextOutputs<'a> {
     pub out: &'a [f32],
     pub rows_each: usize,
     pub first: usize,
+    /// Added to the value of each row: the entropy bonus.
+    pub bonus: &'a [f32],
 }
 
 impl<'a> NextOutputs<'a> {
@@ -29,6 +32,10 @@ pub struct TargetMaker {
     subset_size: usize,
     /// Quantiles dropped from the pool of all critics.
     dropped: usize,
+    /// Views of the next observation that make a target together.
+    views: usize,
+    /// Whether views are shifted, so that each has a value of its own, with its own bonus.
+    shifted: bool,
     /// Critics that take part in this update's targets.
     taking_part: Vec<usize>,
     pool: Vec<f32>,
@@ -51,6 +58,8 @@ impl TargetMaker {
             n_critics: config.n_critics,
             subset_size: config.subset_size,
             dropped,
+            views: config.target_views,
+            shifted: config.shift > 0 || config.target_views > 1,
             taking_part: Vec::new(),
             pool: Vec::new(),
             targets: Vec::new(),
@@ -61,8 +70,9 @@ impl TargetMaker {
     pub fn width(&self) -> usize {
         match (&self.head, self.reducer) {
             (ValueHead::Quantile { shares }, TargetReducer::Mean | TargetReducer::Truncated) => {
-                shares.len() * self.n_critics - self.dropped
+                self.views * (shares.len() * self.n_critics - self.dropped)
             }
+            (ValueHead::Quantile { shares }, _) => self.views * shares.len(),
             (head, _) => head.outputs(),
         }
     }
@@ -81,56 +91,87 @@ impl TargetMaker {
         }
     }
 
-    /// Fills `targets`. `bonus` is added to the value of each next observation.
-    pub fn fill(&mut self, next: NextOutputs<'_>, bonus: &[f32], reward: &[f32], discount: &[f32]) {
+    /// Fills `targets`: R + D * (value + bonus), averaged over views.
+    pub fn fill(&mut self, views: &[NextOutputs<'_>], reward: &[f32], discount: &[f32]) {
+        debug_assert_eq!(views.len(), self.views);
         self.targets.clear();
-        for (row, bonus) in bonus.iter().enumerate() {
-            self.push_row(next, row, reward[row] + discount[row] * bonus, discount[row]);
-        }
-    }
-
-    fn push_row(&mut self, next: NextOutputs<'_>, row: usize, reward: f32, discount: f32) {
-        let outputs = self.head.outputs();
-        let one = match self.reducer {
-            TargetReducer::Min | TargetReducer::SubsetMin => Some(self.lowest(next, row)),
-            TargetReducer::Mean | TargetReducer::Truncated => None,
-        };
-        match (&self.head, one) {
-            (ValueHead::Scalar, Some(member)) => {
-                self.targets.push(reward + discount * next.row(member, row, outputs)[0]);
-            }
-            (ValueHead::Scalar, None) => {
-                let sum: f32 = self.taking_part.iter().map(|&member| next.row(member, row, outputs)[0]).sum();
-                self.targets.push(reward + discount * sum / self.taking_part.len() as f32);
-            }
-            (ValueHead::Categorical { low, high, .. }, one) => {
-                let members = one.as_ref().map_or(&self.taking_part[..], std::slice::from_ref);
-                self.pool.clear();
-                self.pool.resize(outputs, 0.0);
-                for &member in members {
-                    softmax(next.row(member, row, outputs), &mut self.scratch);
-                    for (mixed, p) in self.pool.iter_mut().zip(&self.scratch) {
-                        *mixed += p / members.len() as f32;
+        for (row, (&reward, &discount)) in reward.iter().zip(discount).enumerate() {
+            match self.head {
+                ValueHead::Scalar if self.shifted => {
+                    let share = views.len() as f32;
+                    let mut target = reward;
+                    for view in views {
+                        let (sum, parts) = self.reduced(*view, row);
+                        target += discount * (sum / parts + view.bonus[row]) / share;
+                    }
+                    self.targets.push(target);
+                }
+                // The bonus is a reward here, and part of the value above: the same, but for the order of the sums.
+                ValueHead::Scalar => {
+                    let (sum, parts) = self.reduced(views[0], row);
+                    self.targets.push(reward + discount * views[0].bonus[row] + discount * sum / parts);
+                }
+                ValueHead::Categorical { .. } => self.push_mixture(views, row, reward, discount),
+                ValueHead::Quantile { .. } => {
+                    for view in views {
+                        self.push_quantiles(*view, row, reward + discount * view.bonus[row], discount);
                     }
                 }
-                categorical_projection(&self.pool, reward, discount, *low, *high, &mut self.scratch);
-                self.targets.extend_from_slice(&self.scratch);
-            }
-            (ValueHead::Quantile { .. }, one) => {
-                let members = one.as_ref().map_or(&self.taking_part[..], std::slice::from_ref);
-                self.pool.clear();
-                members.iter().for_each(|&member| self.pool.extend_from_slice(next.row(member, row, outputs)));
-                if self.dropped > 0 {
-                    self.pool.sort_unstable_by(f32::total_cmp);
-                    self.pool.truncate(self.pool.len() - self.dropped);
-                }
-                self.targets.extend(self.pool.iter().map(|z| reward + discount * z));
             }
         }
     }
 
-    /// The critic with the lowest mean among those that take part.
-    fn lowest(&mut self, next: NextOutputs<'_>, row: usize) -> usize {
+    /// The value of scalar critics together, as a sum and the number of its parts.
+    fn reduced(&mut self, next: NextOutputs<'_>, row: usize) -> (f32, f32) {
+        match self.lowest(next, row) {
+            Some(member) => (next.row(member, row, 1)[0], 1.0),
+            None => {
+                let sum = self.taking_part.iter().map(|&member| next.row(member, row, 1)[0]).sum();
+                (sum, self.taking_part.len() as f32)
+            }
+        }
+    }
+
+    /// The distribution over the atoms, mixed of the critics, and of the views.
+    fn push_mixture(&mut self, views: &[NextOutputs<'_>], row: usize, reward: f32, discount: f32) {
+        let ValueHead::Categorical { low, high, atoms } = self.head else { return };
+        let mut mixed = vec![0.0; atoms];
+        for &next in views {
+            let lowest = self.lowest(next, row);
+            let members = lowest.as_ref().map_or(&self.taking_part[..], std::slice::from_ref);
+            self.pool.clear();
+            self.pool.resize(atoms, 0.0);
+            for &member in members {
+                softmax(next.row(member, row, atoms), &mut self.scratch);
+                for (pool, p) in self.pool.iter_mut().zip(&self.scratch) {
+                    *pool += p / members.len() as f32;
+                }
+            }
+            let reward = reward + discount * next.bonus[row];
+            categorical_projection(&self.pool, reward, discount, low, high, &mut self.scratch);
+            mixed.iter_mut().zip(&self.scratch).for_each(|(mixed, p)| *mixed += p / views.len() as f32);
+        }
+        self.targets.extend(mixed);
+    }
+
+    fn push_quantiles(&mut self, next: NextOutputs<'_>, row: usize, reward: f32, discount: f32) {
+        let outputs = self.head.outputs();
+        let lowest = self.lowest(next, row);
+        let members = lowest.as_ref().map_or(&self.taking_part[..], std::slice::from_ref);
+        self.pool.clear();
+        members.iter().for_each(|&member| self.pool.extend_from_slice(next.row(member, row, outputs)));
+        if self.dropped > 0 {
+            self.pool.sort_unstable_by(f32::total_cmp);
+            self.pool.truncate(self.pool.len() - self.dropped);
+        }
+        self.targets.extend(self.pool.iter().map(|z| reward + discount * z));
+    }
+
+    /// The critic with the lowest mean among those that take part; none where all count.
+    fn lowest(&mut self, next: NextOutputs<'_>, row: usize) -> Option<usize> {
+        if matches!(self.reducer, TargetReducer::Mean | TargetReducer::Truncated) {
+            return None;
+        }
         let outputs = self.head.outputs();
         let (mut best, mut least) = (self.taking_part[0], f32::INFINITY);
         for &member in &self.taking_part {
@@ -139,7 +180,7 @@ impl TargetMaker {
                 (best, least) = (member, mean);
             }
         }
-        best
+        Some(best)
     }
 
     /// Mean of all targets, as a return.
@@ -164,7 +205,8 @@ mod tests {
     fn targets(config: &AcConfig, chosen: &[usize], out: &[f32], reward: f32, discount: f32, bonus: f32) -> Vec<f32> {
         let mut maker = TargetMaker::new(config);
         maker.taking_part = chosen.to_vec();
-        maker.fill(NextOutputs { out, rows_each: 1, first: 0 }, &[bonus], &[reward], &[discount]);
+        let view = NextOutputs { out, rows_each: 1, first: 0, bonus: &[bonus] };
+        maker.fill(&vec![view; config.target_views], &[reward], &[discount]);
         maker.targets
     }
 
@@ -185,6 +227,36 @@ mod tests {
         close(&targets(&config(TargetReducer::SubsetMin), &[0, 2], &out, 1.0, 0.5, 0.0), &[1.0 + 0.5 * 4.0]);
         // A terminal transition has no future, nor the entropy of one.
         close(&targets(&config(TargetReducer::Min), &[0, 1, 2], &out, 1.0, 0.0, -2.0), &[1.0]);
+    }
+
+    #[test]
+    fn views_are_averaged_each_with_its_own_bonus() {
+        let config = AcConfig { target_views: 2, ..AcConfig::default() };
+        let mut maker = TargetMaker::new(&config);
+        maker.choose(&mut axiomrl_core::stream(1, "test"));
+        let view = |out, bonus| NextOutputs { out, rows_each: 1, first: 0, bonus };
+        maker.fill(&[view(&[4.0, 2.0], &[-1.0]), view(&[3.0, 9.0], &[1.0])], &[1.0], &[0.5]);
+        close(&maker.targets, &[1.0 + 0.5 * ((2.0 - 1.0) + (3.0 + 1.0)) / 2.0]);
+        // Distributions are mixed, quantiles pooled.
+        let config = AcConfig { critic_output: CriticOutput::Quantile, n_quantiles: 2, n_critics: 1, ..config };
+        let mut maker = TargetMaker::new(&config);
+        maker.choose(&mut axiomrl_core::stream(1, "test"));
+        maker.fill(&[view(&[4.0, 2.0], &[0.0]), view(&[3.0, 9.0], &[2.0])], &[1.0], &[0.5]);
+        close(&maker.targets, &[3.0, 2.0, 3.5, 6.5]);
+        assert_eq!(maker.width(), 4);
+        let config = AcConfig {
+            critic_output: CriticOutput::Categorical,
+            n_atoms: 2,
+            v_min: 0.0,
+            v_max: 1.0,
+            n_critics: 1,
+            target_views: 2,
+            ..AcConfig::default()
+        };
+        let mut maker = TargetMaker::new(&config);
+        maker.choose(&mut axiomrl_core::stream(1, "test"));
+        maker.fill(&[view(&[30.0, 0.0], &[0.0]), view(&[0.0, 30.0], &[0.0])], &[0.0], &[1.0]);
+        close(&maker.targets, &[0.5, 0.5]);
     }
 
     #[test]

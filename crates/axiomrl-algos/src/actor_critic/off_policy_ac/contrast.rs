@@ -1,9 +1,15 @@
 //! Recognising two views of the same image among those of others.
 
-use crate::parts::descend::ParamGroup;
+use super::augment::RandomShift;
+use super::critic::Critic;
+use crate::agent::{Diverged, UpdateContext};
+use crate::parts::descend::{Loss, ParamGroup};
+use crate::parts::input::ObsEncoder;
+use crate::parts::tracked::Trainable;
+use crate::parts::trunk::Span;
 use crate::state::{StateError, StateIo};
-use axiomrl_envs::Rng;
-use axiomrl_nn::{OptimizerConfig, Params};
+use axiomrl_envs::{ObsRef, Rng};
+use axiomrl_nn::{Grad, OptimizerConfig, Params, fused_loss};
 use rand::RngExt;
 
 /// Similarity of a query and a key is `query' W key`, with a learned matrix W.
@@ -14,22 +20,61 @@ pub struct Contrast {
 }
 
 /// Loss with its gradients by the queries and by W.
-pub struct Contrasted {
-    pub loss: f32,
-    pub by_query: Vec<f32>,
+struct Contrasted {
+    loss: f32,
+    by_query: Vec<f32>,
     by_matrix: Vec<f32>,
 }
 
 impl Contrast {
-    pub fn new(width: usize, optimizer: &OptimizerConfig, rng: &mut Rng) -> Self {
-        let values = (0..width * width).map(|_| rng.random::<f32>()).collect();
-        let mut matrix = Params::from_vec(1, width * width, values);
-        let group = ParamGroup::new(optimizer, &[&mut matrix], f32::INFINITY);
+    /// The task trains `encoder` and the critics' trunk, as one network that ends in queries and keys, and W.
+    pub fn new(encoder: &mut ObsEncoder, critic: &mut Critic, adam: &OptimizerConfig, rng: &mut Rng) -> Self {
+        let width = critic.trunk.width();
+        let mut matrix = Self::matrix(width, rng);
+        let params = encoder.params().into_iter().chain(critic.trunk.params()).chain([&mut matrix]);
+        let group = ParamGroup::new(adam, &params.collect::<Vec<_>>(), f32::INFINITY);
         Self { matrix, group, width }
     }
 
+    fn matrix(width: usize, rng: &mut Rng) -> Params {
+        Params::from_vec(1, width * width, (0..width * width).map(|_| rng.random::<f32>()).collect())
+    }
+
+    /// One step on encoder, trunk and W: which of the slow copies' views belongs to which of ours? Gives the loss.
+    pub fn step(
+        &mut self,
+        obs: ObsRef<'_>,
+        shift: &RandomShift,
+        encoder: &mut ObsEncoder,
+        slow_encoder: Option<&ObsEncoder>,
+        critic: &mut Critic,
+        rate: f32,
+        context: &mut UpdateContext<'_>,
+    ) -> Result<f32, Diverged> {
+        let span = Span::single(obs.rows);
+        let query_view = shift.apply(obs, context.rng);
+        let key_view = shift.apply(obs, context.rng);
+        let slow = slow_encoder.unwrap_or(&*encoder).infer(key_view.as_ref());
+        let keys = critic.target_trunk().infer(&slow, span, &mut []);
+        let (seen, mut tracked) = encoder.forward(query_view.as_ref());
+        let (queries, own) = critic.trunk.forward(seen, span, &[]);
+        tracked.extend(own);
+        let mut found = Contrasted { loss: 0.0, by_query: Vec::new(), by_matrix: Vec::new() };
+        let node = fused_loss([queries], |[queries]| {
+            found = self.loss(queries, &keys);
+            (found.loss, [std::mem::take(&mut found.by_query)])
+        });
+        let mut params: Vec<&mut Params> =
+            encoder.params().into_iter().chain(critic.trunk.params()).chain([&mut self.matrix]).collect();
+        let loss = Loss { node, value: found.loss, tracked };
+        // W is no part of the graph: its gradient was found with the loss.
+        let by_matrix = |_: &[Grad]| vec![found.by_matrix];
+        self.group.descend_with("the contrastive task", loss, &mut params, rate, context.number(), by_matrix)?;
+        Ok(found.loss)
+    }
+
     /// Cross-entropy of telling, for each query, the key with its own row number.
-    pub fn loss(&self, queries: &[f32], keys: &[f32]) -> Contrasted {
+    fn loss(&self, queries: &[f32], keys: &[f32]) -> Contrasted {
         let (width, rows) = (self.width, queries.len() / self.width);
         // Keys as the matrix shows them to queries: row j is W k_j.
         let shown = shown_by(self.matrix.as_slice(), keys, width);
@@ -68,11 +113,6 @@ impl Contrast {
         found
     }
 
-    /// One step on the matrix.
-    pub fn step(&mut self, found: &Contrasted, rate: f32) {
-        self.group.step(&mut [&mut self.matrix], &[&found.by_matrix], rate);
-    }
-
     pub fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
         io.params("contrast.matrix", &mut self.matrix)?;
         self.group.visit_state("contrast", io)
@@ -94,8 +134,15 @@ mod tests {
     use axiomrl_core::stream;
     use axiomrl_nn::AdamConfig;
 
+    fn of(matrix: Params) -> Contrast {
+        let mut matrix = matrix;
+        let adam = OptimizerConfig::Adam(AdamConfig::default());
+        let group = ParamGroup::new(&adam, &[&mut matrix], f32::INFINITY);
+        Contrast { width: matrix.as_slice().len().isqrt(), matrix, group }
+    }
+
     fn contrast(width: usize) -> Contrast {
-        Contrast::new(width, &OptimizerConfig::Adam(AdamConfig::default()), &mut stream(1, "contrast"))
+        of(Contrast::matrix(width, &mut stream(1, "contrast")))
     }
 
     #[test]
@@ -124,8 +171,7 @@ mod tests {
             let at = |step: f32| {
                 let mut values = contrast.matrix.as_slice().to_vec();
                 values[i] += step;
-                let moved = Contrast { matrix: Params::from_vec(1, 9, values), ..self::contrast(3) };
-                moved.loss(&queries, &keys).loss
+                of(Params::from_vec(1, 9, values)).loss(&queries, &keys).loss
             };
             assert!((slope(at(1e-2), at(-1e-2)) - found.by_matrix[i]).abs() < 1e-3, "matrix {i}");
         }

@@ -15,6 +15,30 @@ pub struct RandomShift {
     pad: usize,
 }
 
+/// Observations as they are, or a shifted view of them.
+pub enum Viewed<'a> {
+    AsIs(ObsRef<'a>),
+    Shifted(ObsBuf),
+}
+
+impl Viewed<'_> {
+    pub fn as_ref(&self) -> ObsRef<'_> {
+        match self {
+            Self::AsIs(obs) => *obs,
+            Self::Shifted(obs) => obs.as_ref(),
+        }
+    }
+
+    /// With the rows of `more` after its own.
+    pub fn followed_by(self, more: &Self) -> Self {
+        let (first, second) = (self.as_ref(), more.as_ref());
+        let mut both = ObsBuf::zeros(first.widths(), 0);
+        both.floats = [first.floats, second.floats].concat();
+        both.bytes = [first.bytes, second.bytes].concat();
+        Self::Shifted(both)
+    }
+}
+
 /// A part of the observation that is shifted.
 struct Image {
     /// Its columns in the block of bytes.
@@ -26,6 +50,11 @@ impl RandomShift {
     pub fn new(space: &Space, pad: usize) -> Self {
         let image = |part: &Part| Some(Image { at: part.at.clone(), shape: part.image_shape()? });
         Self { images: ObsSpace::of(space).parts.iter().filter_map(image).collect(), pad }
+    }
+
+    /// A shifted view, unless there is nothing to shift.
+    pub fn view<'a>(&self, obs: ObsRef<'a>, rng: &mut Rng) -> Viewed<'a> {
+        if self.pad == 0 || self.images.is_empty() { Viewed::AsIs(obs) } else { Viewed::Shifted(self.apply(obs, rng)) }
     }
 
     /// A view of its own of each image of each row.
