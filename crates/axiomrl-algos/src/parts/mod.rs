@@ -12,4 +12,5 @@ pub mod statistics;
 pub mod temperature;
 pub mod torso;
 pub mod tracked;
+pub mod value_head;
 pub mod weight_noise;

@@ -4,8 +4,8 @@ mod backup;
 mod config;
 pub(crate) mod direct;
 mod dqn;
+mod entries;
 mod fractions;
-pub(crate) mod heads;
 mod implicit;
 mod learner;
 mod loss;
@@ -14,6 +14,7 @@ mod naf;
 pub(crate) mod outcomes;
 pub mod presets;
 mod recurrent;
+mod scale;
 #[cfg(test)]
 mod tests;
 

@@ -3,7 +3,6 @@
 use crate::parts::torso::{Sequences, Torso};
 use crate::parts::tracked::Trainable;
 use crate::q_learning::direct::DirectNet;
-use crate::q_learning::heads::Head;
 use crate::q_learning::outcomes::Outcomes;
 use crate::state::{StateError, StateIo};
 use axiomrl_nn::{Grad, Params, fused_loss, gradients_of};
@@ -30,7 +29,7 @@ impl QNet {
     pub fn infer(&mut self, sequences: Sequences<'_>, state: &mut [f32], q: &mut Vec<f32>) {
         self.features = self.torso.infer(sequences, state).into_owned();
         let rows = sequences.steps * sequences.rows;
-        self.head.infer(&self.features, rows, false, &Head::Scalar, &mut self.outcomes);
+        self.head.infer(&self.features, rows, false, &mut self.outcomes);
         q.clone_from(&self.outcomes.values);
     }
 
@@ -51,9 +50,8 @@ impl QNet {
         params.extend(of_head);
         let node = match <[_; 2]>::try_from(streams) {
             Ok(both) => fused_loss(both, |both| {
-                let (value, gradient) = loss(&self.head.join(&both));
-                let mut parts = self.head.split(gradient).into_iter();
-                (value, [parts.next().unwrap_or_default(), parts.next().unwrap_or_default()])
+                let (value, gradient) = loss(&self.head.join(both));
+                (value, self.head.split(gradient))
             }),
             Err(mut single) => {
                 let stream = single.pop().unwrap_or_else(|| unreachable!("a head has one or two streams"));
