@@ -73,7 +73,7 @@ fn frames() -> String {
 }
 
 fn sample(ring: &Ring) {
-    let mut view = View::new(ring, Window { n_step: 1, gamma: 0.99 }, None, None).expect("windows of one step");
+    let mut view = View::new(ring, Window::steps(1, 0.99), None, None).expect("windows of one step");
     let (mut batch, mut rng) = (Batch::default(), stream(1, "sample"));
     batch.resize(&view.shape(), 256);
     let mut options = SampleOptions { rng: &mut rng, beta: 1.0, reward: RewardScale::default() };

@@ -85,6 +85,22 @@ impl Batch {
         self.extra.clear();
     }
 
+    /// Cuts the last steps in which no row has anything to learn from. What a batch is then depends on its rows alone, and not
+    /// on how much room there was.
+    pub fn trim(&mut self) {
+        let rows = self.rows.max(1);
+        let used = self.valid.iter().rposition(|&valid| valid).map_or(1, |last| last / rows + 1);
+        if used < self.steps {
+            let shape = BatchShape { steps: used, ..self.shape() };
+            let extra = std::mem::take(&mut self.extra);
+            self.resize(&shape, self.rows);
+            self.extra = extra;
+            for column in &mut self.extra {
+                column.values.truncate(used * rows * column.width);
+            }
+        }
+    }
+
     /// The first observation of each row.
     pub fn obs(&self) -> ObsRef<'_> {
         self.obs.range(0..self.rows)

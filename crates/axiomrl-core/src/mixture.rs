@@ -31,8 +31,9 @@ impl<A: BatchSource, B: BatchSource> BatchSource for Mixture<A, B> {
         }
     }
 
-    fn shape(&self) -> BatchShape {
-        self.a.shape()
+    fn shape(&mut self) -> BatchShape {
+        let (a, b) = (self.a.shape(), self.b.shape());
+        BatchShape { steps: a.steps.max(b.steps), ..a }
     }
 
     fn fill(&mut self, rows: Range<usize>, options: &mut SampleOptions<'_>, out: &mut Batch) -> Result<(), StoreError> {
@@ -81,7 +82,7 @@ mod tests {
 
     fn view(value: f32, steps: usize) -> View<Owned> {
         let priorities = Some(PrioritySpec { alpha: 1.0, eps: 0.0 });
-        let window = Window { n_step: 1, gamma: 0.5 };
+        let window = Window::steps(1, 0.5);
         View::new(Owned(store(value, steps, 1)), window, priorities, None).unwrap()
     }
 
@@ -143,7 +144,7 @@ mod tests {
 
     #[test]
     fn sources_of_different_shape_are_refused() {
-        let window = Window { n_step: 1, gamma: 0.5 };
+        let window = Window::steps(1, 0.5);
         let wide = View::new(Owned(store(2.0, 5, 2)), window, None, None).unwrap();
         let error = filled(&mut Mixture { a: view(1.0, 3), b: wide, share: 0.5 }, 4).unwrap_err().to_string();
         assert!(error.contains("action_width: 1") && error.contains("action_width: 2"), "{error}");

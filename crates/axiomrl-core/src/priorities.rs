@@ -113,6 +113,18 @@ pub(crate) fn relative_to_largest(weights: &mut [f32]) {
     weights.iter_mut().for_each(|weight| *weight /= largest);
 }
 
+/// One error for a whole sequence: `eta` of the largest and the rest of the mean, 0 without errors. The largest alone would
+/// let one step decide, the mean alone would drown it.
+pub fn mixed_error(errors: impl Iterator<Item = f32>, eta: f32) -> f32 {
+    let (mut largest, mut sum, mut count) = (0.0f32, 0.0, 0);
+    for error in errors {
+        largest = largest.max(error.abs());
+        sum += error.abs();
+        count += 1;
+    }
+    eta * largest + (1.0 - eta) * sum / count.max(1) as f32
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -153,6 +153,19 @@ impl Ring {
         start.max(self.lanes[lane].oldest)..end
     }
 
+    /// Whether `number` is the first transition of an episode.
+    pub fn begins_episode(&self, lane: usize, number: u64) -> bool {
+        number == 0 || self.ends[lane].binary_search(&number).is_ok()
+    }
+
+    /// How many of these transitions were the last of their episode.
+    pub(crate) fn ends_within(&self, lane: usize, numbers: Range<u64>) -> usize {
+        let ends = &self.ends[lane];
+        // An end is kept as the number after it.
+        let before = |number: u64| ends.partition_point(|&end| end <= number);
+        before(numbers.end) - before(numbers.start)
+    }
+
     /// The name of a transition, never given to another one: its row may be overwritten, its number is not.
     pub fn index(&self, lane: usize, number: u64) -> u64 {
         number * self.lanes.len() as u64 + lane as u64

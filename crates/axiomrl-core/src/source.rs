@@ -53,8 +53,9 @@ pub trait BatchSource: Send {
     /// Rows that can be drawn.
     fn ready(&mut self) -> usize;
 
-    /// What a batch must be resized to before it is filled.
-    fn shape(&self) -> BatchShape;
+    /// What a batch must be resized to before it is filled. Sequences have as many steps as the longest may need: cut what is
+    /// left over afterwards ([`Batch::trim`]).
+    fn shape(&mut self) -> BatchShape;
 
     /// Draws, with replacement, these rows of a batch that has this source's shape. Weights are relative to the largest of
     /// these rows.
@@ -70,7 +71,7 @@ impl<S: BatchSource + ?Sized> BatchSource for &mut S {
         (**self).ready()
     }
 
-    fn shape(&self) -> BatchShape {
+    fn shape(&mut self) -> BatchShape {
         (**self).shape()
     }
 

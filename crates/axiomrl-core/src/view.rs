@@ -2,15 +2,21 @@
 //!
 //! A store knows nothing of its views. Before a view is used it catches up: what left the store since the last time loses
 //! its priority, and windows that became complete are admitted. Two counters for each lane tell the one from the other.
+//!
+//! A window is one step (with the rewards of the next few summed into it) or a sequence of `length` steps. Sequences start on
+//! a grid: window `w` of a lane begins with transition `w * stride`.
 
 mod file;
+mod memories;
 mod relabel;
 mod sample;
+mod sequences;
 #[cfg(test)]
 mod tests;
 
 use crate::ring::{Lane, Ring};
 use crate::{Batch, BatchShape, BatchSource, Priorities, PrioritySpec, SampleOptions, StoreError};
+pub use memories::Memories;
 use relabel::Scratch;
 pub use relabel::{GoalStrategy, Relabel};
 use std::ops::{Deref, Range};
@@ -18,9 +24,13 @@ use std::ops::{Deref, Range};
 /// Which transitions belong together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window {
-    /// the longest window; shorter ones occur at the end of an episode
+    /// the most rewards that are summed; fewer occur at the end of an episode and of a sequence
     pub n_step: usize,
     pub gamma: f32,
+    /// transitions of a row; 1 for single steps
+    pub length: usize,
+    /// transitions between the beginnings of two sequences; 1 for single steps
+    pub stride: usize,
 }
 
 /// Windows over a store, which it owns or shares, and their priorities.
@@ -30,18 +40,21 @@ pub struct View<S> {
     window: Window,
     priorities: Option<Priorities>,
     relabel: Option<Relabel>,
+    memories: Memories,
     scratch: Scratch,
     lanes: Vec<Seen>,
+    /// The most ends of episodes inside of one sequence so far: each asks for an entry of its own.
+    most_ends: usize,
 }
 
 /// What the view knows of a lane.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Seen {
-    /// Number of the oldest transition, as the store said last.
+    /// Number of the oldest window, as the store said last.
     oldest: u64,
-    /// Its row.
+    /// The row that the oldest transition lies in.
     oldest_row: usize,
-    /// Windows start in `oldest..admitted`.
+    /// Windows `oldest..admitted` can be drawn.
     admitted: u64,
 }
 
@@ -52,10 +65,45 @@ impl Seen {
 }
 
 impl Window {
-    /// Windows that start before this number are complete: only the last few starts of the unfinished episode are not.
+    /// Single steps, each with the rewards of `n_step` summed.
+    pub fn steps(n_step: usize, gamma: f32) -> Self {
+        Self { n_step, gamma, length: 1, stride: 1 }
+    }
+
+    pub fn is_sequence(&self) -> bool {
+        self.length > 1
+    }
+
+    /// The oldest window of a lane that still has all its transitions.
+    fn oldest(&self, lane: &Lane) -> u64 {
+        lane.oldest.div_ceil(self.stride as u64)
+    }
+
+    /// Windows before this number are complete. Of single steps only the last few starts of the unfinished episode are not.
     fn complete(&self, lane: &Lane) -> u64 {
+        if self.is_sequence() {
+            let starts = lane.next.checked_sub(self.length as u64).map_or(0, |last| last / self.stride as u64 + 1);
+            return starts.max(self.oldest(lane));
+        }
         let unfinished = (lane.next - lane.episode).min(self.n_step as u64 - 1);
         (lane.next - unfinished).max(lane.oldest)
+    }
+
+    /// The most ends of episodes that one of these sequences has before its last transition.
+    fn most_ends(&self, store: &Ring, lane: usize, windows: Range<u64>) -> usize {
+        if !self.is_sequence() {
+            return 0;
+        }
+        let inside = self.length as u64 - 1;
+        let ends = windows
+            .map(|window| window * self.stride as u64)
+            .map(|first| store.ends_within(lane, first..first + inside));
+        ends.max().unwrap_or(0)
+    }
+
+    /// Places that the windows of a lane take turns in: more than can be complete at once.
+    fn slots(&self, store: &Ring) -> usize {
+        if self.is_sequence() { store.ring / self.stride + 1 } else { store.ring }
     }
 }
 
@@ -67,21 +115,41 @@ impl<S: Deref<Target = Ring>> View<S> {
         priorities: Option<PrioritySpec>,
         relabel: Option<Relabel>,
     ) -> Result<Self, StoreError> {
-        if window.n_step == 0 {
-            return Err(StoreError::Invalid("`n_step` must be at least 1".into()));
+        if window.n_step == 0 || window.length == 0 || window.stride == 0 {
+            return Err(StoreError::Invalid("`n_step`, `length` and `stride` must be at least 1".into()));
+        }
+        if !window.is_sequence() && window.stride != 1 {
+            return Err(StoreError::Invalid("single steps begin everywhere: their `stride` is 1".into()));
         }
         if let Some(relabel) = &relabel {
             relabel.check(window, store.spec())?;
         }
-        let slots = store.ring * store.lanes().len();
+        let lanes = store.lanes().len();
+        let slots = window.slots(&store);
         Ok(Self {
             window,
-            priorities: priorities.map(|spec| Priorities::new(spec, slots)),
+            priorities: priorities.map(|spec| Priorities::new(spec, slots * lanes)),
             relabel,
+            memories: Memories::new(0, lanes, slots),
             scratch: Scratch::default(),
-            lanes: vec![Seen::default(); store.lanes().len()],
+            lanes: vec![Seen::default(); lanes],
+            most_ends: 0,
             store,
         })
+    }
+
+    /// Keeps the memory of `width` numbers that a policy had where each sequence begins.
+    pub fn with_memories(mut self, width: usize) -> Self {
+        self.memories = Memories::new(width, self.lanes.len(), self.window.slots(&self.store));
+        self
+    }
+
+    /// What the policy remembers before the next transition of `lane`; kept where a sequence begins with that transition.
+    pub fn remember(&mut self, lane: usize, memory: &[f32]) {
+        let next = self.store.next(lane);
+        if next.is_multiple_of(self.window.stride as u64) {
+            self.memories.put(lane, next / self.window.stride as u64, memory);
+        }
     }
 
     pub fn window(&self) -> Window {
@@ -92,21 +160,30 @@ impl<S: Deref<Target = Ring>> View<S> {
         self.priorities.as_ref()
     }
 
+    /// The place of a window among those of all lanes.
+    fn slot(&self, lane: usize, window: u64) -> usize {
+        let slots = self.window.slots(&self.store);
+        lane * slots + (window % slots as u64) as usize
+    }
+
     /// Takes note of what happened to the store since the last time.
     fn catch_up(&mut self) {
-        let store: &Ring = &self.store;
+        let (store, window): (&Ring, Window) = (&self.store, self.window);
+        let slots = window.slots(store);
+        let slot = |lane: usize, number: u64| lane * slots + (number % slots as u64) as usize;
         for (at, (seen, lane)) in self.lanes.iter_mut().zip(store.lanes()).enumerate() {
-            let complete = self.window.complete(lane);
+            let (oldest, complete) = (window.oldest(lane), window.complete(lane));
             if let Some(priorities) = &mut self.priorities {
-                // First what left: its row may already be that of a newcomer.
-                for number in seen.oldest..lane.oldest.min(seen.admitted) {
-                    priorities.drop_slot(store.row(at, number));
+                // First what left: its place may already be that of a newcomer.
+                for number in seen.oldest..oldest.min(seen.admitted) {
+                    priorities.drop_slot(slot(at, number));
                 }
-                for number in seen.admitted.max(lane.oldest)..complete {
-                    priorities.admit(store.row(at, number));
+                for number in seen.admitted.max(oldest)..complete {
+                    priorities.admit(slot(at, number));
                 }
             }
-            *seen = Seen { oldest: lane.oldest, oldest_row: lane.oldest_row, admitted: complete };
+            self.most_ends = self.most_ends.max(window.most_ends(store, at, seen.admitted.max(oldest)..complete));
+            *seen = Seen { oldest, oldest_row: lane.oldest_row, admitted: complete };
         }
     }
 
@@ -115,7 +192,8 @@ impl<S: Deref<Target = Ring>> View<S> {
         if rows.end > out.rows {
             return Err(StoreError::Invalid(format!("rows {rows:?} of a batch of {}; resize it first", out.rows)));
         }
-        if needed == found {
+        // Sequences may leave steps over: those of another source in the same batch may need them.
+        if (BatchShape { steps: found.steps, ..needed } == found) && needed.steps <= found.steps {
             return Ok(());
         }
         Err(StoreError::Shape(format!("the batch has {found:?}, the store has {needed:?}")))
@@ -124,23 +202,26 @@ impl<S: Deref<Target = Ring>> View<S> {
     fn batch_shape(&self) -> BatchShape {
         let spec = self.store.spec();
         BatchShape {
-            steps: 1,
+            steps: self.window.length + self.most_ends,
             widths: spec.widths,
             action_width: spec.action_width,
             mask_width: spec.mask_width,
-            state_width: 0,
+            state_width: self.memories.width(),
         }
     }
 }
 
 impl<S: Deref<Target = Ring> + Send> BatchSource for View<S> {
-    /// All windows but those that would run past the newest step of an unfinished episode.
+    /// All windows but those that would run past the newest step: of single steps, past that of an unfinished episode.
     fn ready(&mut self) -> usize {
-        let complete = |lane: &Lane| (self.window.complete(lane) - lane.oldest) as usize;
+        let complete = |lane: &Lane| (self.window.complete(lane) - self.window.oldest(lane)) as usize;
         self.store.lanes().iter().map(complete).sum()
     }
 
-    fn shape(&self) -> BatchShape {
+    fn shape(&mut self) -> BatchShape {
+        if self.window.is_sequence() {
+            self.catch_up();
+        }
         self.batch_shape()
     }
 
@@ -148,8 +229,8 @@ impl<S: Deref<Target = Ring> + Send> BatchSource for View<S> {
         if rows.is_empty() {
             return Ok(());
         }
-        self.check_shape(&rows, out)?;
         self.catch_up();
+        self.check_shape(&rows, out)?;
         self.draw(rows.clone(), options, out)?;
         self.relabel(rows, options, out)
     }
@@ -158,13 +239,14 @@ impl<S: Deref<Target = Ring> + Send> BatchSource for View<S> {
     fn learned(&mut self, rows: Range<usize>, batch: &Batch, errors: &[f32]) {
         // Newcomers start with what was the largest priority when they came.
         self.catch_up();
+        let slots = self.window.slots(&self.store);
         let Some(priorities) = &mut self.priorities else { return };
         let errors = errors.get(rows.clone()).unwrap_or_default();
         for (&index, &error) in batch.index[rows].iter().zip(errors) {
             let (lane, number) = self.store.named(index);
             let seen = self.lanes[lane];
             if (seen.oldest..seen.admitted).contains(&number) {
-                priorities.update(self.store.row(lane, number), error);
+                priorities.update(lane * slots + (number % slots as u64) as usize, error);
             }
         }
     }

@@ -76,8 +76,8 @@ pub mod settings {
         ActorKind, ActorReducer, CriticOutput, PixelActor, TargetAction, TargetReducer, pixel_presets, presets,
     };
     pub use axiomrl_algos::goal::HerBase;
+    pub use axiomrl_algos::parts::input::Vision;
     pub use axiomrl_algos::parts::noise::Exploration as ActionExploration;
-    pub use axiomrl_algos::parts::sight::Vision;
     pub use axiomrl_algos::parts::temperature::TemperatureSetting;
     pub use axiomrl_algos::q_learning::{
         Backup, Diagonal, Exploration, HeadKind, NafExploration, presets as q_learning_presets,

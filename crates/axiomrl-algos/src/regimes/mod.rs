@@ -4,14 +4,12 @@ mod off_policy;
 mod on_policy;
 mod pace;
 mod replay_settings;
-mod sequence;
 
 pub use off_policy::{OffPolicy, ReplayLearner};
 pub use on_policy::{ActedRow, OnPolicy, Played, RolloutLearner, RolloutSettings};
 pub use pace::Pace;
-pub use replay_settings::ReplaySettings;
+pub use replay_settings::{ReplaySettings, SequenceSettings};
 pub(crate) use replay_settings::{prioritized_replay_settings, replay_settings};
-pub use sequence::{Sequence, SequenceLearner, SequenceSettings};
 
 use crate::agent::{Agent, Setup};
 use crate::parts::checks::BuildError;
@@ -21,7 +19,6 @@ use crate::policy::{Acting, Actor, Policy};
 pub enum Learner {
     OnPolicy(Box<dyn RolloutLearner>, RolloutSettings),
     OffPolicy(Box<dyn ReplayLearner>, ReplaySettings),
-    Sequences(Box<dyn SequenceLearner>, SequenceSettings),
 }
 
 impl Learner {
@@ -30,7 +27,6 @@ impl Learner {
         Ok(match self {
             Self::OnPolicy(learner, settings) => Box::new(OnPolicy::new(learner, settings, setup)?),
             Self::OffPolicy(learner, settings) => Box::new(OffPolicy::new(learner, settings, setup)?),
-            Self::Sequences(learner, settings) => Box::new(Sequence::new(learner, settings, setup)?),
         })
     }
 
@@ -39,7 +35,6 @@ impl Learner {
         let actor: Box<dyn Actor> = match self {
             Self::OnPolicy(learner, _) => learner,
             Self::OffPolicy(learner, _) => learner,
-            Self::Sequences(learner, _) => learner,
         };
         Ok(Box::new(Acting::new(actor, setup.spaces.clone(), setup.normalize_observation)?))
     }

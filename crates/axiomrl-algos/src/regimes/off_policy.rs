@@ -29,7 +29,8 @@ pub trait ReplayLearner: Actor {
         self.act(input, memory, Mode::Sample, rng, actions)
     }
 
-    /// One update. `errors` is filled with one absolute error per row where priorities are in use.
+    /// One update. `errors` is filled with one absolute error per row where priorities are in use: of a whole sequence, where
+    /// the learner remembers.
     fn update(
         &mut self,
         batch: &Batch,
@@ -65,8 +66,10 @@ pub struct OffPolicy {
     rewards: Option<RewardStats>,
     batch: Batch,
     errors: Vec<f32>,
-    /// Of no numbers: policies that remember have a regime of their own.
+    /// Rows of no numbers where the policy does not remember.
     memory: Memory,
+    /// Whether sequences begin with what the policy remembered there.
+    stored_state: bool,
     act_rng: Rng,
     store_rng: Rng,
     learn_rng: Rng,
@@ -84,11 +87,14 @@ impl OffPolicy {
             action_width: setup.action_width(),
             mask_width: setup.mask_width(),
         });
-        let window = settings.window();
+        let (window, width) = (settings.window(), learner.memory_width());
+        let stored_state = settings.sequences.is_some_and(|sequences| sequences.stored_state);
         let prior = match &setup.prior {
             Some(data) if settings.prior_share > 0.0 || settings.pretraining > 0 => {
                 check_prior(data, setup)?;
-                Some((View::new(data.clone(), window, None, None)?, settings.prior_share))
+                // What a policy would have remembered was not recorded: such sequences begin with an empty memory.
+                let view = View::new(data.clone(), window, None, None)?;
+                Some((view.with_memories(if stored_state { width } else { 0 }), settings.prior_share))
             }
             None if settings.pretraining > 0 => {
                 let problem = "updates before the first step need recorded transitions; give the run a dataset";
@@ -103,11 +109,16 @@ impl OffPolicy {
             batch_size: settings.batch_size,
             prioritized: settings.priority.is_some(),
             priority_beta: settings.priority_beta,
-            real: View::new(Owned(ring), window, settings.priority, settings.relabel)?,
+            real: View::new(Owned(ring), window, settings.priority, settings.relabel)?.with_memories(if stored_state {
+                width
+            } else {
+                0
+            }),
             rewards: setup.normalize_reward.then(|| RewardStats::new(setup.num_envs, window.gamma)),
             batch: Batch::default(),
             errors: Vec::new(),
-            memory: Memory::new(setup.num_envs, 0),
+            memory: Memory::new(setup.num_envs, width),
+            stored_state,
             act_rng: setup.rng("act"),
             store_rng: setup.rng("store"),
             learn_rng: setup.rng("learn"),
@@ -138,6 +149,7 @@ impl OffPolicy {
     fn begin(&mut self, env: usize, state: &VecState) {
         let mask = self.mask_row(&state.masks, env);
         self.real.store.begin(env, state.obs.row(env), mask);
+        self.memory.starts[env] = true;
     }
 }
 
@@ -163,14 +175,27 @@ impl Agent for OffPolicy {
     }
 
     fn act(&mut self, state: &VecState, clock: Clock, actions: &mut [f32]) -> Result<(), LearnError> {
-        if self.pace.is_warming_up(clock) {
-            random_actions(&self.acting.spaces().action, &state.masks, &mut self.act_rng, actions);
-            return Ok(());
+        let (warming_up, remembers) = (self.pace.is_warming_up(clock), self.memory.width() > 0);
+        self.memory.empty_at_starts();
+        if self.stored_state {
+            (0..self.memory.starts.len()).for_each(|env| self.real.remember(env, self.memory.row(env)));
         }
         let (memory, rng) = (&mut self.memory, &mut self.act_rng);
-        self.acting.with_scaled(state.obs.as_ref(), |learner, obs| {
-            learner.explore(ActInput { obs, masks: &state.masks }, memory, clock, rng, actions)
-        })
+        // The memory moves on whoever chooses the actions: what was seen was seen.
+        if remembers || !warming_up {
+            self.acting.with_scaled(state.obs.as_ref(), |learner, obs| {
+                let input = ActInput { obs, masks: &state.masks };
+                match warming_up {
+                    true => learner.act(input, memory, Mode::Best, rng, actions),
+                    false => learner.explore(input, memory, clock, rng, actions),
+                }
+            })?;
+        }
+        if warming_up {
+            random_actions(&self.acting.spaces().action, &state.masks, &mut self.act_rng, actions);
+        }
+        self.memory.starts.fill(false);
+        Ok(())
     }
 
     fn observe(&mut self, envs: Range<usize>, actions: &[f32], state: &VecState) -> Result<(), LearnError> {
@@ -197,7 +222,9 @@ impl Agent for OffPolicy {
                 state.final_obs.row(env),
                 final_mask,
             );
-            if state.terminated[env] || state.truncated[env] {
+            let ended = state.terminated[env] || state.truncated[env];
+            self.memory.starts[env] = ended;
+            if ended {
                 self.acting.learner.episode_ended(env);
             }
         }
@@ -211,14 +238,13 @@ impl Agent for OffPolicy {
             reward: self.rewards.as_ref().map_or(RewardScale::IDENTITY, RewardStats::scale),
         };
         let batch = &mut self.batch;
-        batch.resize(&self.real.shape(), self.batch_size);
-        let rows = 0..self.batch_size;
+        // The run's own transitions come first, so that what is learned of them finds them.
         match &mut self.prior {
-            None => self.real.fill(rows, &mut options, batch)?,
-            Some((prior, _)) if self.pace.is_pretraining(clock) => prior.fill(rows, &mut options, batch)?,
+            None => draw(&mut self.real, self.batch_size, &mut options, batch)?,
+            Some((prior, _)) if self.pace.is_pretraining(clock) => draw(prior, self.batch_size, &mut options, batch)?,
             Some((prior, share)) => {
-                // The run's own transitions come first, so that what is learned of them finds them.
-                Mixture { a: &mut self.real, b: prior, share: 1.0 - *share }.fill(rows, &mut options, batch)?;
+                let mut both = Mixture { a: &mut self.real, b: prior, share: 1.0 - *share };
+                draw(&mut both, self.batch_size, &mut options, batch)?;
             }
         }
         // The store keeps observations raw; from here on they are as networks take them.
@@ -269,6 +295,9 @@ impl Agent for OffPolicy {
         io.rng("rng.learn", &mut self.learn_rng)?;
         self.pace.visit_state(io)?;
         self.visit_prior(io)?;
+        if self.memory.width() > 0 {
+            self.memory.visit_state(io)?;
+        }
         if let Some(rewards) = &mut self.rewards {
             rewards.visit_state(io)?;
         }
@@ -276,8 +305,24 @@ impl Agent for OffPolicy {
         if self.prioritized {
             io.streamed("priorities", &mut PrioritiesOf(&mut self.real))?;
         }
+        if self.stored_state {
+            io.streamed("memories", &mut MemoriesOf(&mut self.real))?;
+        }
         Ok(())
     }
+}
+
+/// A whole batch of one source.
+fn draw(
+    source: &mut dyn BatchSource,
+    rows: usize,
+    options: &mut SampleOptions<'_>,
+    batch: &mut Batch,
+) -> Result<(), LearnError> {
+    batch.resize(&source.shape(), rows);
+    source.fill(0..rows, options, batch)?;
+    batch.trim();
+    Ok(())
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -311,5 +356,18 @@ impl Streamed for PrioritiesOf<'_> {
 
     fn read(&mut self, from: &mut dyn io::Read) -> io::Result<()> {
         self.0.read_priorities(from)
+    }
+}
+
+/// What the policy remembered where sequences begin: kept apart like the priorities, for it may be written back.
+struct MemoriesOf<'a>(&'a mut View<Owned>);
+
+impl Streamed for MemoriesOf<'_> {
+    fn write(&mut self, to: &mut dyn io::Write) -> io::Result<()> {
+        self.0.write_memories(to)
+    }
+
+    fn read(&mut self, from: &mut dyn io::Read) -> io::Result<()> {
+        self.0.read_memories(from)
     }
 }

@@ -22,10 +22,23 @@ pub struct ReplaySettings {
     pub priority_beta: Schedule,
     /// Gives transitions goals that were reached.
     pub relabel: Option<Relabel>,
+    /// For learners that remember: what is drawn are sequences, and `batch_size` counts them.
+    pub sequences: Option<SequenceSettings>,
     /// The part of a batch that comes from recorded transitions, where there are any.
     pub prior_share: f32,
     /// Updates on recorded transitions alone, before the first step.
     pub pretraining: u64,
+}
+
+/// What a learner that remembers learns from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SequenceSettings {
+    /// Transitions of a sequence: two at least.
+    pub length: usize,
+    /// Those that it shares with the next one: fewer than `length`.
+    pub overlap: usize,
+    /// Whether it begins with the memory that the policy had there, instead of an empty one.
+    pub stored_state: bool,
 }
 
 impl Default for ReplaySettings {
@@ -42,6 +55,7 @@ impl Default for ReplaySettings {
             priority: None,
             priority_beta: Schedule::Constant(1.0),
             relabel: None,
+            sequences: None,
             prior_share: 0.0,
             pretraining: 0,
         }
@@ -50,7 +64,11 @@ impl Default for ReplaySettings {
 
 impl ReplaySettings {
     pub fn window(&self) -> Window {
-        Window { n_step: self.n_step, gamma: self.gamma }
+        let single = Window::steps(self.n_step, self.gamma);
+        match self.sequences {
+            None => single,
+            Some(SequenceSettings { length, overlap, .. }) => Window { length, stride: length - overlap, ..single },
+        }
     }
 
     pub fn pace(&self) -> Pace {
@@ -62,6 +80,25 @@ impl ReplaySettings {
         let (n, capacity) = (self.n_step, self.capacity);
         Problem::when(n > capacity, &["buffer_capacity", "n_step"], || {
             format!("`n_step` {n} is longer than `buffer_capacity` {capacity}; make the buffer larger")
+        })?;
+        let Some(SequenceSettings { length, overlap, .. }) = self.sequences else { return Ok(self) };
+        Problem::when(length < 2, &["sequence_length"], || {
+            "a sequence of one step teaches no memory; set `sequence_length` to 2 or more".to_owned()
+        })?;
+        Problem::when(n >= length, &["n_step", "sequence_length"], || {
+            format!(
+                "`n_step` {n} does not fit into a `sequence_length` of {length}; make the sequence longer or sum fewer rewards"
+            )
+        })?;
+        Problem::when(overlap >= length, &["overlap", "sequence_length"], || {
+            format!(
+                "`overlap` {overlap} must be below `sequence_length` {length}, or no sequence would bring anything new; lower it"
+            )
+        })?;
+        Problem::when(capacity < length, &["buffer_capacity", "sequence_length"], || {
+            format!(
+                "`buffer_capacity` {capacity} has no room for a `sequence_length` of {length}; make the buffer larger"
+            )
         })?;
         Ok(self)
     }
@@ -82,6 +119,7 @@ macro_rules! replay_settings {
             priority: None,
             priority_beta: axiomrl_core::Schedule::Constant(1.0),
             relabel: None,
+            sequences: None,
             prior_share: 0.0,
             pretraining: 0,
         }

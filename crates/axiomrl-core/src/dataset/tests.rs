@@ -34,7 +34,7 @@ fn episodes_become_transitions_that_can_be_drawn() {
     assert_eq!((dataset.len(), dataset.spec().capacity, dataset.spaces()), (4, 4, &spaces()));
     assert_eq!((dataset.episode_of(0, 1), dataset.episode_of(0, 2)), (0..2, 2..4));
     // Two views of one store.
-    let mut views = [1, 2].map(|n_step| View::new(dataset.clone(), Window { n_step, gamma: 0.5 }, None, None).unwrap());
+    let mut views = [1, 2].map(|n_step| View::new(dataset.clone(), Window::steps(n_step, 0.5), None, None).unwrap());
     for (view, expected) in views.iter_mut().zip([
         [(1.0, 10.0, 0.5, 2.0), (2.0, 20.0, 0.0, 3.0), (5.0, 10.0, 0.5, 6.0), (6.0, 20.0, 0.5, 7.0)],
         [(1.0, 20.0, 0.0, 3.0), (2.0, 20.0, 0.0, 3.0), (5.0, 20.0, 0.25, 7.0), (6.0, 20.0, 0.5, 7.0)],
@@ -116,7 +116,7 @@ fn stacked_frames_must_be_those_that_the_store_shows_again() {
     let right = [[1, 1, 1, 5, 5, 5], [1, 1, 2, 5, 5, 6], [1, 2, 3, 5, 6, 7]];
     let mut builder = DatasetBuilder::new(spaces.clone()).unwrap();
     builder.push(&Episode { obs: ObsRef::of_bytes(3, right.as_flattened()), ..EPISODE }).unwrap();
-    let mut view = View::new(builder.build().unwrap(), Window { n_step: 1, gamma: 0.5 }, None, None).unwrap();
+    let mut view = View::new(builder.build().unwrap(), Window::steps(1, 0.5), None, None).unwrap();
     let (mut batch, mut rng) = (Batch::default(), stream(1, "dataset"));
     batch.resize(&view.shape(), 16);
     let mut options = SampleOptions { rng: &mut rng, beta: 0.0, reward: Default::default() };

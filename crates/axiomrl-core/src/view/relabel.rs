@@ -55,7 +55,7 @@ pub(super) struct Scratch {
 impl Relabel {
     pub(super) fn check(&self, window: Window, spec: &RingSpec) -> Result<(), StoreError> {
         // Rewards of several steps could not be judged anew.
-        if window.n_step != 1 {
+        if window.n_step != 1 || window.is_sequence() {
             return Err(StoreError::RelabelledWindow);
         }
         let invalid = |problem: String| Err(StoreError::Invalid(problem));

@@ -23,6 +23,10 @@ impl<S: Deref<Target = Ring>> View<S> {
         if ready == 0 {
             return Err(StoreError::NothingReady);
         }
+        if self.window.is_sequence() {
+            self.draw_sequences(ready, rows, options, out);
+            return Ok(());
+        }
         let seen = rows.start + out.rows..rows.end + out.rows;
         out.starts[rows.clone()].fill(false);
         out.starts[seen].fill(false);
@@ -35,22 +39,33 @@ impl<S: Deref<Target = Ring>> View<S> {
         Ok(())
     }
 
-    fn draw_uniform(&self, rows: Range<usize>, scale: RewardScale, rng: &mut Rng, out: &mut Batch) {
-        out.weight[rows.clone()].fill(1.0);
-        let ring = self.store.ring;
-        // Lanes are nearly always equally full. Drawing as if all were as full as the fullest and dropping what misses
-        // is exactly uniform, and costs one draw where a search over the lanes would cost more.
-        let fullest = self.lanes.iter().map(Seen::ready).max().unwrap_or(0);
-        let draw = |rng: &mut Rng| loop {
+    /// The most windows that a lane has.
+    pub(super) fn fullest(&self) -> usize {
+        self.lanes.iter().map(Seen::ready).max().unwrap_or(0)
+    }
+
+    /// The lane of a window, each equally likely, and how many older ones it has there.
+    ///
+    /// Lanes are nearly always equally full. Drawing as if all were as full as the fullest and dropping what misses is exactly
+    /// uniform, and costs one draw where a search over the lanes would cost more.
+    #[inline]
+    pub(super) fn any_window(&self, fullest: usize, rng: &mut Rng) -> (usize, usize) {
+        loop {
             let (lane, rest) = below_with_rest(rng, self.lanes.len());
             let offset = ((u128::from(rest) * fullest as u128) >> 64) as usize;
             if offset < self.lanes[lane].ready() {
                 return (lane, offset);
             }
-        };
+        }
+    }
+
+    fn draw_uniform(&self, rows: Range<usize>, scale: RewardScale, rng: &mut Rng, out: &mut Batch) {
+        out.weight[rows.clone()].fill(1.0);
+        let ring = self.store.ring;
+        let fullest = self.fullest();
         self.in_chunks(rows, scale, out, |_, starts, index, _| {
             for (start, index) in starts.iter_mut().zip(index) {
-                let (lane, offset) = draw(rng);
+                let (lane, offset) = self.any_window(fullest, rng);
                 let seen = &self.lanes[lane];
                 let row = seen.oldest_row + offset;
                 *start = if row < (lane + 1) * ring { row } else { row - ring };

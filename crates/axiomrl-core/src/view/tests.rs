@@ -4,6 +4,7 @@ mod frames;
 mod model;
 mod prioritized;
 mod relabelled;
+mod sequences;
 mod stored;
 
 use super::*;
@@ -22,7 +23,7 @@ fn spec(capacity: usize, lanes: usize) -> RingSpec {
 }
 
 fn view_of(spec: RingSpec, n_step: usize, priorities: Option<PrioritySpec>) -> View<Owned> {
-    View::new(Owned(Ring::new(spec)), Window { n_step, gamma: 0.5 }, priorities, None).unwrap()
+    View::new(Owned(Ring::new(spec)), Window::steps(n_step, 0.5), priorities, None).unwrap()
 }
 
 fn view(capacity: usize, lanes: usize, n_step: usize) -> View<Owned> {
@@ -242,7 +243,7 @@ fn nothing_to_draw_and_batches_of_another_shape_are_errors() {
     batch.resize(&BatchShape { mask_width: 3, ..view.shape() }, 2);
     let error = view.fill(0..2, &mut options, &mut batch).unwrap_err().to_string();
     assert!(error.contains("mask_width: 3") && error.contains("mask_width: 0"), "{error}");
-    let none = Window { n_step: 0, gamma: 0.5 };
+    let none = Window::steps(0, 0.5);
     assert!(View::new(Owned(Ring::new(spec(4, 1))), none, None, None).is_err());
 }
 

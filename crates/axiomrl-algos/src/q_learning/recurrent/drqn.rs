@@ -41,7 +41,7 @@ use crate::config::{Idle, Problem, priorities};
 use crate::parts::checks::BuildError;
 use crate::parts::torso::{Torso, TorsoSpec};
 use crate::q_learning::direct::DirectNet;
-use crate::regimes::{Learner, SequenceSettings, prioritized_replay_settings};
+use crate::regimes::{Learner, ReplaySettings, SequenceSettings, prioritized_replay_settings};
 use crate::registry::Algorithm;
 use axiomrl_envs::Space;
 use axiomrl_nn::{AdamConfig, Init, MlpSpec, OptimizerConfig};
@@ -83,15 +83,12 @@ impl Algorithm for Drqn {
         let settings = settings(&config)?;
         let adam = OptimizerConfig::Adam(AdamConfig { eps: config.adam_eps, ..AdamConfig::default() });
         let learner = QLearner::new(config, actions, QNet::new(torso, head), &adam);
-        Ok(Learner::Sequences(Box::new(learner), settings))
+        Ok(Learner::OffPolicy(Box::new(learner), settings))
     }
 }
 
-fn settings(config: &DrqnConfig) -> Result<SequenceSettings, Problem> {
-    Ok(SequenceSettings {
-        replay: prioritized_replay_settings!(config)?,
-        length: config.sequence_length,
-        overlap: config.overlap(),
-        stored_state: config.stored_state,
-    })
+fn settings(config: &DrqnConfig) -> Result<ReplaySettings, Problem> {
+    let (length, overlap) = (config.sequence_length, config.overlap());
+    let sequences = Some(SequenceSettings { length, overlap, stored_state: config.stored_state });
+    ReplaySettings { sequences, ..prioritized_replay_settings!(config)? }.checked()
 }

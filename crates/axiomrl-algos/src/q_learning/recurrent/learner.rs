@@ -8,10 +8,10 @@ use crate::parts::actions::argmax;
 use crate::parts::descend::{ParamGroup, slices};
 use crate::parts::torso::Sequences;
 use crate::policy::{ActInput, Actor, Memory, Mode};
-use crate::regimes::SequenceLearner;
+use crate::regimes::ReplayLearner;
 use crate::state::{StateError, StateIo};
 use axiomrl_core::explore::epsilon_greedy;
-use axiomrl_core::{Schedule, SequenceBatch};
+use axiomrl_core::{Batch, Schedule};
 use axiomrl_envs::{ObsRef, Rng};
 use axiomrl_nn::OptimizerConfig;
 
@@ -53,7 +53,7 @@ impl QLearner {
     }
 
     /// The memory a batch of sequences begins with.
-    fn initial_state(&self, batch: &SequenceBatch) -> Vec<f32> {
+    fn initial_state(&self, batch: &Batch) -> Vec<f32> {
         if batch.state.is_empty() { vec![0.0; batch.rows * self.online.state_width()] } else { batch.state.clone() }
     }
 }
@@ -80,7 +80,7 @@ impl Actor for QLearner {
     }
 }
 
-impl SequenceLearner for QLearner {
+impl ReplayLearner for QLearner {
     fn explore(
         &mut self,
         input: ActInput<'_>,
@@ -96,7 +96,7 @@ impl SequenceLearner for QLearner {
 
     fn update(
         &mut self,
-        batch: &SequenceBatch,
+        batch: &Batch,
         context: &mut UpdateContext<'_>,
         errors: &mut Vec<f32>,
     ) -> Result<(), LearnError> {
@@ -149,12 +149,13 @@ impl SequenceLearner for QLearner {
         }
     }
 
-    fn values(&mut self, input: ActInput<'_>, values: &mut [f32]) {
+    fn values(&mut self, input: ActInput<'_>, values: &mut [f32]) -> bool {
         let mut memory = Memory::new(input.rows(), self.memory_width());
         self.look(input.obs, &mut memory);
         for (row, (value, q)) in values.iter_mut().zip(self.q.chunks_exact(self.actions)).enumerate() {
             *value = from_scale(self.config.value_rescale, q[argmax(q, input.mask(row))]);
         }
+        true
     }
 
     fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {

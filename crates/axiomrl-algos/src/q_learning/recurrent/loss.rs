@@ -2,7 +2,7 @@
 
 use crate::parts::actions::argmax;
 use axiomrl_core::value_functions::{huber, huber_grad, value_rescale, value_unscale};
-use axiomrl_core::{SequenceBatch, mixed_error};
+use axiomrl_core::{Batch, mixed_error};
 
 /// The linear part of the rescaling, which keeps it invertible.
 const RESCALE_EPS: f32 = 1e-3;
@@ -18,7 +18,7 @@ pub fn from_scale(rescaled: bool, value: f32) -> f32 {
 }
 
 pub struct LossInput<'a> {
-    pub batch: &'a SequenceBatch,
+    pub batch: &'a Batch,
     pub actions: usize,
     /// Steps at the beginning that are not learned from.
     pub burn_in: usize,
@@ -50,9 +50,9 @@ pub fn sequence_loss(input: &LossInput<'_>, online: &[f32]) -> (Report, Vec<f32>
     let mut gradient = vec![0.0; online.len()];
     let mut report = Report::default();
     let learned = burn_in * rows..batch.steps * rows;
-    let share = 1.0 / batch.mask[learned.clone()].iter().filter(|&&m| m).count().max(1) as f32;
+    let share = 1.0 / batch.valid[learned.clone()].iter().filter(|&&m| m).count().max(1) as f32;
     let mut errors = vec![0.0; learned.len()];
-    for at in learned.filter(|&at| batch.mask[at]) {
+    for at in learned.filter(|&at| batch.valid[at]) {
         let row = at % rows;
         let chosen = (at - burn_in * rows) * actions + batch.action[at] as usize;
         let wanted = to_scale(input.rescaled, expected_return(input, online, at));
@@ -67,7 +67,7 @@ pub fn sequence_loss(input: &LossInput<'_>, online: &[f32]) -> (Report, Vec<f32>
     }
     report.errors = (0..rows)
         .map(|row| {
-            let of_row = (burn_in..batch.steps).filter(|t| batch.mask[t * rows + row]);
+            let of_row = (burn_in..batch.steps).filter(|t| batch.valid[t * rows + row]);
             mixed_error(of_row.map(|t| errors[(t - burn_in) * rows + row]), input.eta)
         })
         .collect();
@@ -80,8 +80,8 @@ fn expected_return(input: &LossInput<'_>, online: &[f32], at: usize) -> f32 {
     if batch.discount[at] == 0.0 {
         return batch.reward[at];
     }
-    let next = batch.next[at] * batch.rows + at % batch.rows;
-    let allowed = batch.choices.get(next * actions..(next + 1) * actions).unwrap_or(&[]);
+    let next = batch.next[at] as usize * batch.rows + at % batch.rows;
+    let allowed = batch.masks.get(next * actions..(next + 1) * actions).unwrap_or(&[]);
     let values = &input.target[next * actions..(next + 1) * actions];
     let seen = next - input.burn_in * batch.rows;
     let chooser = if input.double_q { &online[seen * actions..(seen + 1) * actions] } else { values };
@@ -94,26 +94,26 @@ mod tests {
     use super::*;
 
     /// One sequence of three steps and two actions; the second step is the last observation of an episode.
-    fn batch() -> SequenceBatch {
-        SequenceBatch {
+    fn batch() -> Batch {
+        Batch {
             steps: 3,
             rows: 1,
             action: vec![1.0, 0.0, 0.0],
             reward: vec![1.0, 0.0, 2.0],
             discount: vec![0.5, 0.5, 0.5],
             next: vec![1, 2, 3],
-            mask: vec![true, false, true],
+            valid: vec![true, false, true],
             starts: vec![true, false, true, false],
             weight: vec![0.5],
             index: vec![0],
-            ..SequenceBatch::default()
+            ..Batch::default()
         }
     }
 
     const TARGET: [f32; 8] = [9.0, 9.0, 4.0, 2.0, 9.0, 9.0, 1.0, 3.0];
     const ONLINE: [f32; 8] = [0.0, 2.5, 0.0, 1.0, 3.0, 0.0, 5.0, 0.0];
 
-    fn loss(batch: &SequenceBatch, double_q: bool, burn_in: usize) -> (Report, Vec<f32>) {
+    fn loss(batch: &Batch, double_q: bool, burn_in: usize) -> (Report, Vec<f32>) {
         let input = LossInput { batch, actions: 2, burn_in, target: &TARGET, double_q, rescaled: false, eta: 0.9 };
         sequence_loss(&input, &ONLINE[2 * burn_in..])
     }
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn forbidden_actions_are_not_bootstrapped_from() {
         let mut masked = batch();
-        masked.choices = vec![true, true, false, true, true, true, true, false];
+        masked.masks = vec![true, true, false, true, true, true, true, false];
         let (report, _) = loss(&masked, false, 0);
         assert_eq!(report.target_mean, (2.0 + 2.5) / 2.0);
     }

@@ -38,7 +38,7 @@ fn store(capacity: usize) -> Ring {
 }
 
 fn goal_view(ring: Ring, relabel: Relabel) -> View<Owned> {
-    View::new(Owned(ring), Window { n_step: 1, gamma: 0.5 }, None, Some(relabel)).unwrap()
+    View::new(Owned(ring), Window::steps(1, 0.5), None, Some(relabel)).unwrap()
 }
 
 /// The goals each starting position was given, over many draws.
@@ -164,7 +164,7 @@ fn rules_are_asked_in_the_units_of_the_environment_and_may_fail() {
 #[test]
 fn what_cannot_be_relabelled_is_refused() {
     let refused = |n_step: usize, relabel: Relabel| {
-        View::new(Owned(store(20)), Window { n_step, gamma: 0.5 }, None, Some(relabel)).unwrap_err().to_string()
+        View::new(Owned(store(20)), Window::steps(n_step, 0.5), None, Some(relabel)).unwrap_err().to_string()
     };
     assert_eq!(refused(2, relabel(GoalStrategy::Future, 0.5)), "`n_sampled_goal` goes with `n_step: 1`");
     assert!(refused(1, relabel(GoalStrategy::Future, 1.5)).contains("1.5 is no share"));

@@ -128,7 +128,7 @@ fn foreign_or_cut_priorities_are_refused_and_change_nothing() {
     longer.push(0);
     assert!(view.read_priorities(&mut longer.as_slice()).is_err());
     // The first priority, after the header, the largest, and two counters: more than the largest is impossible.
-    let at = 8 * (4 + 1 + 2);
+    let at = 8 * (7 + 1 + 2);
     let mut forged = before.priorities.clone();
     forged[at..at + 8].copy_from_slice(&f64::INFINITY.to_le_bytes());
     assert!(view.read_priorities(&mut forged.as_slice()).unwrap_err().to_string().contains("inf as a priority"));
