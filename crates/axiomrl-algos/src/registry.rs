@@ -90,7 +90,6 @@ macro_rules! settings_of {
 
 settings_of! {
     q_learning::DqnConfig => q_learning::Dqn, "dqn";
-    q_learning::DrqnConfig => q_learning::Drqn, "drqn";
     q_learning::NafConfig => q_learning::Naf, "naf";
     policy_gradient::PpoConfig => policy_gradient::Ppo, "ppo";
     policy_gradient::RecurrentPpoConfig => policy_gradient::RecurrentPpo, "recurrent_ppo";
@@ -185,22 +184,19 @@ fn continuous_control() -> Vec<AlgoEntry> {
 }
 
 fn memory() -> Vec<AlgoEntry> {
-    let r2d2 = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/pages/r2d2.md"));
-    let drqn = include_str!("q_learning/recurrent/drqn.rs");
     let ppo = include_str!("policy_gradient/recurrent_ppo.rs");
-    vec![
-        entry::<q_learning::Drqn>("drqn", "Deep Q-learning with an LSTM", drqn, DISCRETE).with_images(),
-        preset::<q_learning::Drqn>(
-            "r2d2",
-            "Recurrent Q-learning with burn-in, stored memory and priorities",
-            r2d2,
-            DISCRETE,
-            q_learning::DrqnConfig::r2d2,
+    let q_learning = q_learning::presets::WITH_MEMORY.iter().map(|&(name, summary, page, defaults)| {
+        preset::<q_learning::Dqn>(name, summary, page, DISCRETE, defaults).with_images()
+    });
+    q_learning
+        .chain([entry::<policy_gradient::RecurrentPpo>(
+            "recurrent_ppo",
+            "Proximal policy optimisation with an LSTM",
+            ppo,
+            ANY,
         )
-        .with_images(),
-        entry::<policy_gradient::RecurrentPpo>("recurrent_ppo", "Proximal policy optimisation with an LSTM", ppo, ANY)
-            .with_images(),
-    ]
+        .with_images()])
+        .collect()
 }
 
 fn goal_conditioned() -> Vec<AlgoEntry> {

@@ -79,6 +79,7 @@ pub mod settings {
     pub use axiomrl_algos::parts::input::Vision;
     pub use axiomrl_algos::parts::noise::Exploration as ActionExploration;
     pub use axiomrl_algos::parts::temperature::TemperatureSetting;
+    pub use axiomrl_algos::parts::torso::MemoryKind;
     pub use axiomrl_algos::q_learning::{
         Backup, Diagonal, Exploration, HeadKind, NafExploration, presets as q_learning_presets,
     };
@@ -129,7 +130,7 @@ pub mod prelude {
     pub use axiomrl_algos::goal::HerConfig as Her;
     pub use axiomrl_algos::parts::checks::BuildError;
     pub use axiomrl_algos::policy_gradient::{PpoConfig as Ppo, RecurrentPpoConfig as RecurrentPpo};
-    pub use axiomrl_algos::q_learning::{DqnConfig as Dqn, DrqnConfig as Drqn, NafConfig as Naf};
+    pub use axiomrl_algos::q_learning::{DqnConfig as Dqn, NafConfig as Naf};
     pub use axiomrl_algos::regimes::{Learner, Played, ReplayLearner, ReplaySettings, RolloutLearner, RolloutSettings};
     pub use axiomrl_algos::registry::{About, ActionKind, Algorithm, Settings};
     pub use axiomrl_algos::{

@@ -91,7 +91,8 @@ fn choices_can_be_written_in_code() {
     assert_eq!(Dqn { vision: Vision::Small, ..dqn }.head, HeadKind::Quantile);
     let naf = Naf { exploration: NafExploration::Colored, diagonal: Diagonal::Exp, ..Naf::default() };
     assert_eq!(naf.diagonal, Diagonal::Exp);
-    assert_eq!(Drqn { cell: CellKind::Gru, ..Drqn::default() }.cell, CellKind::Gru);
+    let drqn = Dqn { memory: MemoryKind::Gru, ..axiomrl::settings::q_learning_presets::drqn() };
+    assert_eq!(drqn.memory, MemoryKind::Gru);
     assert_eq!(DrQv2 { actor: PixelActor::TanhGaussian, ..DrQv2::default() }.actor, PixelActor::TanhGaussian);
     assert_eq!(Her { base: HerBase::Sac, ..Her::default() }.base, HerBase::Sac);
 }

@@ -174,6 +174,9 @@ impl Document {
     }
 }
 
+/// Keys of earlier versions, each with its name of today: files and checkpoints that have them are still right.
+const RENAMED: &[(&str, &str)] = &[("cell", "memory")];
+
 /// The one way in which settings are filled in: what was written, over the preset that goes with the algorithm's name.
 /// Files, overrides, checkpoints and programs all come through here, so a key they do not have means the same to all.
 pub(crate) fn overlay<K>(preset: &K, written: Option<&Node>) -> Result<K, Mistake>
@@ -186,8 +189,10 @@ where
         Some(Node { content: Content::Map(entries), .. }) => {
             let Content::Map(base) = &mut all.content else { return K::deserialize(&all) };
             for entry in entries {
-                match base.iter_mut().find(|known| known.key == entry.key) {
-                    Some(known) => *known = entry.clone(),
+                let is = |key: &str| base.iter().position(|known| known.key == key);
+                let renamed = || RENAMED.iter().find(|(before, _)| *before == entry.key).and_then(|(_, now)| is(now));
+                match is(&entry.key).or_else(renamed) {
+                    Some(known) => base[known] = Entry { key: base[known].key.clone(), ..entry.clone() },
                     None => base.push(entry.clone()),
                 }
             }

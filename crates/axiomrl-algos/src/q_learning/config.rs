@@ -239,29 +239,11 @@ impl DqnConfig {
 
     /// What contradicts a memory.
     fn check_memory(&self) -> Result<(), Problem> {
-        let (length, burn_in, n_step, capacity) =
-            (self.sequence_length, self.burn_in, self.n_step, self.buffer_capacity);
-        let overlap = self.overlap();
+        let (length, burn_in) = (self.sequence_length, self.burn_in);
         Problem::when(length <= burn_in, &["burn_in", "sequence_length"], || {
             format!(
                 "`burn_in` {burn_in} leaves nothing to learn of a `sequence_length` of {length}; make the sequence longer or \
                  the burn-in shorter"
-            )
-        })?;
-        Problem::when(n_step >= length, &["n_step", "sequence_length"], || {
-            format!(
-                "`n_step` {n_step} does not fit into a `sequence_length` of {length}; make the sequence longer or sum fewer \
-                 rewards"
-            )
-        })?;
-        Problem::when(overlap >= length, &["overlap", "sequence_length"], || {
-            format!(
-                "`overlap` {overlap} must be below `sequence_length` {length}, or no sequence would bring anything new; lower it"
-            )
-        })?;
-        Problem::when(capacity < length, &["buffer_capacity", "sequence_length"], || {
-            format!(
-                "`buffer_capacity` {capacity} has no room for a `sequence_length` of {length}; make the buffer larger"
             )
         })?;
         Problem::when(self.n_sampled_goal > 0, &["n_sampled_goal", "memory"], || {
@@ -366,11 +348,13 @@ impl DqnConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::q_learning::Dqn;
+    use crate::registry::Algorithm;
 
     #[test]
     fn contradictions_of_a_memory_say_what_to_change() {
         let plain = || DqnConfig { memory: MemoryKind::Lstm, ..DqnConfig::default() };
-        assert_eq!(plain().check(), Ok(()));
+        assert_eq!(Dqn::check(&plain()), Ok(()));
         for (config, named, advice) in [
             (DqnConfig { burn_in: 10, ..plain() }, "`burn_in` 10", "make the sequence longer"),
             (DqnConfig { n_step: 10, ..plain() }, "`n_step` 10", "sum fewer rewards"),
@@ -378,13 +362,13 @@ mod tests {
             (DqnConfig { buffer_capacity: 9, ..plain() }, "`buffer_capacity` 9", "make the buffer larger"),
             (DqnConfig { n_sampled_goal: 4, ..plain() }, "hindsight", "`n_sampled_goal: 0`"),
         ] {
-            let problem = config.check().unwrap_err().message;
+            let problem = Dqn::check(&config).unwrap_err().message;
             assert!(problem.contains(named) && problem.contains(advice), "{problem}");
             // Without a memory there is nothing to contradict.
-            assert_eq!(DqnConfig { memory: MemoryKind::None, ..config }.check(), Ok(()));
+            assert_eq!(Dqn::check(&DqnConfig { memory: MemoryKind::None, ..config }), Ok(()));
         }
         let least = DqnConfig { burn_in: 9, n_step: 9, overlap: Some(9), buffer_capacity: 10, ..plain() };
-        assert_eq!(least.check(), Ok(()));
+        assert_eq!(Dqn::check(&least), Ok(()));
     }
 
     #[test]

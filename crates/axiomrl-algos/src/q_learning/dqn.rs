@@ -38,7 +38,7 @@ use crate::parts::checks::BuildError;
 use crate::parts::hindsight::hindsight;
 use crate::parts::torso::{Torso, TorsoSpec};
 use crate::parts::value_head::Head;
-use crate::regimes::{Learner, ReplaySettings, prioritized_replay_settings};
+use crate::regimes::{Learner, ReplaySettings, SequenceSettings, prioritized_replay_settings};
 use crate::registry::Algorithm;
 use axiomrl_envs::Space;
 use axiomrl_nn::{AdamConfig, Init, MlpSpec, OptimizerConfig};
@@ -50,7 +50,7 @@ impl Algorithm for Dqn {
 
     fn check(config: &DqnConfig) -> Result<(), Problem> {
         config.check()?;
-        prioritized_replay_settings!(config).map(drop)
+        store_settings(config).map(drop)
     }
 
     fn check_setup(config: &DqnConfig, setup: &Setup) -> Result<(), Problem> {
@@ -110,6 +110,16 @@ impl Algorithm for Dqn {
 fn replay_settings(config: &DqnConfig, setup: &Setup) -> Result<ReplaySettings, Problem> {
     Ok(ReplaySettings {
         relabel: hindsight(config.n_sampled_goal, config.goal_selection_strategy, config.n_step, setup)?,
-        ..prioritized_replay_settings!(config)?
+        ..store_settings(config)?
     })
+}
+
+/// What of them does not depend on an environment.
+fn store_settings(config: &DqnConfig) -> Result<ReplaySettings, Problem> {
+    let sequences = config.remembers().then(|| SequenceSettings {
+        length: config.sequence_length,
+        overlap: config.overlap(),
+        stored_state: config.stored_state,
+    });
+    ReplaySettings { sequences, ..prioritized_replay_settings!(config)? }.checked()
 }

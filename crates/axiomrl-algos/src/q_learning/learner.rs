@@ -201,22 +201,18 @@ impl<M: Model> ReplayLearner for QLearner<M> {
         self.look_ahead(&mut look, context.rng);
         let (remembers, rate) = (self.remembers(), self.config.learning_rate.at(context.fraction()) as f32);
         let (exploration_rate, mut report) = (self.epsilon_at(context.clock), Report::default());
-        let Self { config, head, scale, entries, here, next, online_next, targets, .. } = self;
+        let Self { config, head, scale, model, entries, here, next, online_next, targets, .. } = self;
+        let (config, head, scale, entries, next) = (&*config, &*head, *scale, &entries[..], &*next);
+        let here = needs_here(config).then_some(if remembers { next } else { here });
+        let epsilon = config.target_epsilon.unwrap_or(exploration_rate as f32);
         let lesson = Lesson { seen: look.seen, state: &look.online, batch, entries, rate };
-        let norm = self.model.fit(lesson, context, &mut |online| {
+        let norm = model.fit(lesson, context, &mut |online| {
             if remembers && config.double_q {
                 online.write_to(online_next);
-                online_next.settle(head, *scale);
+                online_next.settle(head, scale);
             }
-            let input = BackupInput {
-                head,
-                scale: *scale,
-                entries,
-                next,
-                online_next: config.double_q.then_some(&*online_next),
-                here: needs_here(config).then_some(if remembers { &*next } else { &*here }),
-                epsilon: config.target_epsilon.unwrap_or(exploration_rate as f32),
-            };
+            let online_next = config.double_q.then_some(&*online_next);
+            let input = BackupInput { head, scale, entries, next, online_next, here, epsilon };
             // y = R + D * Z'(s', a*), a* = argmax_a Q'(s', a); with double_q, argmax_a Q(s', a)
             back_up(config, batch, &input, targets);
             // loss = mean w * d(Q(s, a), y), d Huber's loss, the cross-entropy, or that of quantiles

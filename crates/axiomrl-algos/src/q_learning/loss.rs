@@ -5,7 +5,7 @@ use super::config::DqnConfig;
 use super::entries::Entry;
 use super::model::Outputs;
 use crate::parts::value_head::{Head, Said};
-use axiomrl_core::Batch;
+use axiomrl_core::{Batch, mixed_error};
 
 /// What the loss came to, for the logs. Values are on the network's scale.
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,7 +37,7 @@ pub fn batch_loss(input: &LossInput<'_>, online: &Outputs<'_>, errors: &mut Vec<
     let mut report = Report { q_max: f32::MIN, ..Report::default() };
     let mut spare = Vec::new();
     errors.clear();
-    errors.resize(entries.len(), 0.0);
+    errors.resize(rows, 0.0);
     for member in 0..members {
         for (number, entry) in entries.iter().enumerate() {
             let start = (member * rows + entry.here) * actions * width;
@@ -60,7 +60,7 @@ pub fn batch_loss(input: &LossInput<'_>, online: &Outputs<'_>, errors: &mut Vec<
             report.loss += weight * fit.loss;
             // Priorities follow the plain error of a scalar head, the loss of a distributional one.
             let counts = if matches!(head, Head::Scalar { .. }) { error.abs() } else { fit.loss };
-            errors[number] += counts / members as f32;
+            errors[entry.here] += counts / members as f32;
             if config.cql_alpha > 0.0 {
                 let weight = config.cql_alpha / n as f32;
                 let said = Said { outputs: &values[all.clone()], ..said };
@@ -73,23 +73,17 @@ pub fn batch_loss(input: &LossInput<'_>, online: &Outputs<'_>, errors: &mut Vec<
     }
     report.target_mean = targets.mean.iter().sum::<f32>() / n as f32;
     if config.remembers() {
-        mix_errors(entries, batch.rows, config.priority_eta, errors);
+        *errors = errors_of_sequences(batch, config.priority_eta, errors);
     }
     (report, gradient)
 }
 
-/// From errors of entries to errors of sequences: `eta` of the largest and the rest of the mean, 0 without any. The largest
-/// alone would let one step decide, the mean alone would drown it.
-fn mix_errors(entries: &[Entry], rows: usize, eta: f32, errors: &mut Vec<f32>) {
-    let mut sequences = vec![(0.0f32, 0.0, 0); rows];
-    for (entry, error) in entries.iter().zip(errors.iter()) {
-        let (largest, sum, count) = &mut sequences[entry.row];
-        *largest = largest.max(*error);
-        *sum += error;
-        *count += 1;
-    }
-    errors.clear();
-    errors.extend(sequences.iter().map(|(max, sum, count)| eta * max + (1.0 - eta) * sum / (*count).max(1) as f32));
+/// From the errors of the entries after the burn-in to one for each sequence.
+fn errors_of_sequences(batch: &Batch, eta: f32, errors: &[f32]) -> Vec<f32> {
+    // There is an observation more than there are steps.
+    let burn_in = (batch.steps + 1) * batch.rows - errors.len();
+    let of_row = |row| (burn_in + row..batch.steps * batch.rows).step_by(batch.rows).filter(|&at| batch.valid[at]);
+    (0..batch.rows).map(|row| mixed_error(of_row(row).map(|at| errors[at - burn_in]), eta)).collect()
 }
 
 /// The penalty of CQL: alpha * (logsumexp_a Q - Q of the action taken).
@@ -104,4 +98,129 @@ fn conservative(head: &Head, all: Said<'_>, taken: usize, width: usize, weight: 
         head.d_expectation(said, all.share, slope, gradient);
     }
     weight * (peak + total.ln() - q[taken])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::backup::{BackupInput, back_up};
+    use super::super::entries::find_entries;
+    use super::super::outcomes::Outcomes;
+    use super::super::scale::Scale;
+    use super::*;
+    use crate::parts::torso::MemoryKind;
+
+    const HEAD: Head = Head::Scalar { kappa: 1.0 };
+
+    /// Of two actions, at every time.
+    const TARGET: [f32; 8] = [9.0, 9.0, 4.0, 2.0, 9.0, 9.0, 1.0, 3.0];
+    const ONLINE: [f32; 8] = [0.0, 2.5, 0.0, 1.0, 3.0, 0.0, 5.0, 0.0];
+
+    /// One sequence of three steps; the second one closes an episode that was cut off.
+    fn sequence() -> Batch {
+        Batch {
+            steps: 3,
+            rows: 1,
+            action: vec![1.0, 0.0, 0.0],
+            reward: vec![1.0, 0.0, 2.0],
+            discount: vec![0.5, 0.0, 0.5],
+            next: vec![1, 1, 3],
+            valid: vec![true, false, true],
+            starts: vec![true, false, true, false],
+            weight: vec![0.5],
+            ..Batch::default()
+        }
+    }
+
+    fn recurrent() -> DqnConfig {
+        DqnConfig { memory: MemoryKind::Lstm, priority_eta: 0.9, ..DqnConfig::default() }
+    }
+
+    fn outcomes(values: &[f32], scale: Scale) -> Outcomes {
+        let (rows, values) = (values.len() / 2, values.to_vec());
+        let mut said = Outcomes { members: 1, rows, actions: 2, width: 1, values, ..Outcomes::default() };
+        said.settle(&HEAD, scale);
+        said
+    }
+
+    /// Loss, gradient and errors where the target network says `target` and the online network `online`, then and there.
+    fn learn(config: &DqnConfig, batch: &Batch, target: &[f32], online: &[f32]) -> (Report, Vec<f32>, Vec<f32>) {
+        let scale = Scale::of(config.value_rescale);
+        let (mut entries, mut targets, mut errors) = (Vec::new(), Targets::default(), Vec::new());
+        find_entries(batch, config.remembers().then_some(config.burn_in), &mut entries);
+        let (next, chooser) = (outcomes(target, scale), outcomes(online, scale));
+        let (entries, epsilon) = (&entries[..], 0.0);
+        let online_next = config.double_q.then_some(&chooser);
+        let input = BackupInput { head: &HEAD, scale, entries, next: &next, online_next, here: None, epsilon };
+        back_up(config, batch, &input, &mut targets);
+        let (rows, actions) = (online.len() / 2, 2);
+        let said = Outputs { members: 1, rows, actions, width: 1, values: online, fractions: &[], share: &[] };
+        let input = LossInput { config, head: &HEAD, batch, entries, targets: &targets };
+        let (report, gradient) = batch_loss(&input, &said, &mut errors);
+        (report, gradient, errors)
+    }
+
+    #[test]
+    fn single_steps_by_hand() {
+        let batch = Batch {
+            steps: 1,
+            rows: 2,
+            action: vec![1.0, 0.0],
+            reward: vec![1.0, 2.0],
+            discount: vec![0.5, 0.0],
+            next: vec![1, 1],
+            valid: vec![true; 2],
+            starts: vec![false; 4],
+            weight: vec![0.5, 1.0],
+            ..Batch::default()
+        };
+        // Targets 1 + 4/2 = 3 and 2; errors -0.5 and 3, of which Huber's loss is linear beyond 1.
+        let (report, gradient, errors) = learn(&DqnConfig::default(), &batch, &[4.0, 2.0, 9.0, 9.0], &[0.0, 2.5, 5.0, 0.0]);
+        assert_eq!(gradient, [0.0, -0.125, 0.5, 0.0]);
+        assert_eq!((report.loss, report.td_error_mean), (0.25 * 0.125 + 0.5 * 2.5, 1.75));
+        assert_eq!((report.q_mean, report.q_max, report.target_mean), (3.75, 5.0, 2.5));
+        assert_eq!(errors, [0.5, 3.0]);
+    }
+
+    #[test]
+    fn a_sequence_by_hand() {
+        // Targets 1 + 4/2 = 3 and 2 + 3/2 = 3.5; errors -0.5 and -0.5; the closing entry counts nowhere.
+        let (report, gradient, errors) = learn(&recurrent(), &sequence(), &TARGET, &ONLINE);
+        assert_eq!(gradient, [0.0, -0.125, 0.0, 0.0, -0.125, 0.0, 0.0, 0.0]);
+        assert_eq!((report.loss, report.td_error_mean), (0.0625, 0.5));
+        assert_eq!((report.q_mean, report.target_mean), (2.75, 3.25));
+        assert_eq!(errors, [0.5]);
+        // Double: the online network prefers the second action at time 1 (worth 2) and the first at time 3 (worth 1).
+        let double = DqnConfig { double_q: true, ..recurrent() };
+        assert_eq!(learn(&double, &sequence(), &TARGET, &ONLINE).0.target_mean, 2.25);
+        // After a burn-in of two steps only the last one is learned.
+        let later = DqnConfig { burn_in: 2, ..recurrent() };
+        let (report, gradient, errors) = learn(&later, &sequence(), &TARGET[4..], &ONLINE[4..]);
+        assert_eq!((report.target_mean, &gradient[..]), (3.5, &[-0.25, 0.0, 0.0, 0.0][..]));
+        assert_eq!(errors, [0.5]);
+    }
+
+    #[test]
+    fn forbidden_actions_are_not_bootstrapped_from() {
+        let masks = vec![true, true, false, true, true, true, true, false];
+        let (report, ..) = learn(&recurrent(), &Batch { masks, ..sequence() }, &TARGET, &ONLINE);
+        assert_eq!(report.target_mean, (2.0 + 2.5) / 2.0);
+    }
+
+    #[test]
+    fn rescaled_targets_are_those_of_the_formula() {
+        let config = DqnConfig { burn_in: 2, value_rescale: true, priority_eta: 1.0, ..recurrent() };
+        let (report, _, errors) = learn(&config, &sequence(), &TARGET[4..], &ONLINE[4..]);
+        let h = Scale::Rescaled;
+        let wanted = h.shrink(2.0 + 0.5 * h.stretch(3.0));
+        assert!((report.target_mean - wanted).abs() < 1e-6);
+        assert!((errors[0] - (3.0 - wanted).abs()).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_sequence_has_one_error_of_the_largest_and_the_mean() {
+        let batch = Batch { steps: 2, rows: 2, valid: vec![true, true, true, false], ..Batch::default() };
+        // Two sequences after a burn-in of nothing, with an observation more than steps; the last entry is no step.
+        let errors = errors_of_sequences(&batch, 0.9, &[1.0, 2.0, 3.0, 9.0, 9.0, 9.0]);
+        assert!((errors[0] - (0.9 * 3.0 + 0.1 * 2.0)).abs() < 1e-6 && (errors[1] - 2.0).abs() < 1e-6, "{errors:?}");
+    }
 }

@@ -174,22 +174,20 @@ impl Model for DirectModel {
         let before = tracked.len();
         let (streams, of_streams) = net.forward(features);
         tracked.extend(of_streams);
+        let rows = lesson.seen.steps * lesson.seen.rows;
         let mut value = 0.0;
-        let mut loss_of = |values: &[f32]| {
-            let (found, gradient) = loss(net.outputs(lesson.seen.steps * lesson.seen.rows, values));
-            value = found;
-            gradient
-        };
         let node = match <[_; 1]>::try_from(streams) {
             Ok(single) => fused_loss(single, |[values]| {
-                let gradient = loss_of(values);
-                (value, [gradient])
+                let (found, gradient) = loss(net.outputs(rows, values));
+                value = found;
+                (found, [gradient])
             }),
             Err(streams) => {
                 let both = <[_; 2]>::try_from(streams).unwrap_or_else(|_| unreachable!("two streams at most"));
                 fused_loss(both, |both| {
-                    let gradients = net.split(loss_of(&net.join(both)));
-                    (value, gradients)
+                    let (found, gradient) = loss(net.outputs(rows, &net.join(both)));
+                    value = found;
+                    (found, net.split(gradient))
                 })
             }
         };
