@@ -204,12 +204,7 @@ impl Model for ImplicitModel {
         self.nets.target.torso.infer(seen, target);
     }
 
-    fn fit(
-        &mut self,
-        lesson: Lesson<'_>,
-        context: &mut UpdateContext<'_>,
-        loss: LossFn<'_>,
-    ) -> Result<f32, Diverged> {
+    fn fit(&mut self, lesson: Lesson<'_>, context: &mut UpdateContext<'_>, loss: LossFn<'_>) -> Result<f32, Diverged> {
         let net = &mut self.nets.online;
         let (rows, count, actions) = (lesson.seen.steps * lesson.seen.rows, self.count, net.actions);
         let width = net.features();
@@ -292,9 +287,12 @@ mod tests {
     fn shapes_of_the_network() {
         let mut rng = axiomrl_core::stream(1, "test");
         let space = Space::Box(BoxSpace::uniform(4, -1.0, 1.0));
-        for (memory, hidden, width) in
-            [(None, &[16, 8][..], 8), (None, &[], 64), (Some((CellKind::Gru, 6)), &[8], 8), (Some((CellKind::Gru, 6)), &[], 6)]
-        {
+        for (memory, hidden, width) in [
+            (None, &[16, 8][..], 8),
+            (None, &[], 64),
+            (Some((CellKind::Gru, 6)), &[8], 8),
+            (Some((CellKind::Gru, 6)), &[], 6),
+        ] {
             let activation = Activation::Relu;
             let spec = TorsoSpec { observations: &space, vision: Vision::Auto, layers: &[], activation, memory };
             let torso = Torso::new(&spec, &Init::pytorch(), &mut rng).unwrap();

@@ -174,7 +174,8 @@ mod tests {
             ..Batch::default()
         };
         // Targets 1 + 4/2 = 3 and 2; errors -0.5 and 3, of which Huber's loss is linear beyond 1.
-        let (report, gradient, errors) = learn(&DqnConfig::default(), &batch, &[4.0, 2.0, 9.0, 9.0], &[0.0, 2.5, 5.0, 0.0]);
+        let (report, gradient, errors) =
+            learn(&DqnConfig::default(), &batch, &[4.0, 2.0, 9.0, 9.0], &[0.0, 2.5, 5.0, 0.0]);
         assert_eq!(gradient, [0.0, -0.125, 0.5, 0.0]);
         assert_eq!((report.loss, report.td_error_mean), (0.25 * 0.125 + 0.5 * 2.5, 1.75));
         assert_eq!((report.q_mean, report.q_max, report.target_mean), (3.75, 5.0, 2.5));

@@ -82,12 +82,7 @@ pub trait Model: Send {
     fn remember(&self, seen: Sequences<'_>, online: &mut [f32], target: &mut [f32]);
 
     /// One step down the gradient of `loss`; gives the gradient's norm.
-    fn fit(
-        &mut self,
-        lesson: Lesson<'_>,
-        context: &mut UpdateContext<'_>,
-        loss: LossFn<'_>,
-    ) -> Result<f32, Diverged>;
+    fn fit(&mut self, lesson: Lesson<'_>, context: &mut UpdateContext<'_>, loss: LossFn<'_>) -> Result<f32, Diverged>;
 
     /// target += tau * (online - target)
     fn soft_update(&mut self, tau: f32);
@@ -162,12 +157,7 @@ impl Model for DirectModel {
         self.nets.target.torso.infer(seen, target);
     }
 
-    fn fit(
-        &mut self,
-        lesson: Lesson<'_>,
-        context: &mut UpdateContext<'_>,
-        loss: LossFn<'_>,
-    ) -> Result<f32, Diverged> {
+    fn fit(&mut self, lesson: Lesson<'_>, context: &mut UpdateContext<'_>, loss: LossFn<'_>) -> Result<f32, Diverged> {
         let DirectQ { torso, net } = &mut self.nets.online;
         net.draw_noise(context.rng);
         let (features, mut tracked) = torso.forward(lesson.seen, lesson.state);

@@ -95,7 +95,10 @@ fn learns(config: DqnConfig) {
     let after = tensors(&mut *learner);
     for (name, values) in &before {
         let online = name.starts_with("q.action") || name.starts_with("q.value") || name.starts_with("fractions.");
-        let online = online || ["encoder", "recurrent", "torso", "embedding", "head"].iter().any(|part| name.starts_with(&format!("q.{part}.")));
+        let online = online
+            || ["encoder", "recurrent", "torso", "embedding", "head"]
+                .iter()
+                .any(|part| name.starts_with(&format!("q.{part}.")));
         if online && values.len() > 1 {
             assert_ne!(after[name], *values, "{name} of {config:?}");
         }

@@ -2,9 +2,9 @@
 
 mod memory;
 
-use crate::q_learning::{Dqn, DqnConfig, HeadKind, Naf, NafConfig, presets};
 use crate::agent::Setup;
 use crate::policy::{ActInput, Memory, Mode, Policy};
+use crate::q_learning::{Dqn, DqnConfig, HeadKind, Naf, NafConfig, presets};
 use crate::registry::Algorithm;
 use crate::state::{Snapshot, StateIo};
 use axiomrl_envs::{BoxSpace, ObsRef, Space, Spaces};
