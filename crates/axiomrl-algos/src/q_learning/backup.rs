@@ -53,7 +53,7 @@ pub fn back_up(config: &DqnConfig, batch: &Batch, input: &BackupInput<'_>, targe
     let BackupInput { head, scale, next, .. } = *input;
     let actions = next.actions;
     let Targets { returns, weights, ends, mean, policy, shift } = targets;
-    [&mut *returns, &mut *weights, &mut *mean].map(Vec::clear);
+    [&mut *returns, &mut *weights, &mut *mean].into_iter().for_each(Vec::clear);
     ends.clear();
     policy.resize(actions, 0.0);
     shift.resize(actions, 0.0);
