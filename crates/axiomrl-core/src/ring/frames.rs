@@ -8,8 +8,28 @@ use axiomrl_envs::FrameSpec;
 /// Writes the newest frame of stacked bytes.
 pub(super) fn newest(frames: FrameSpec, from: &[u8], to: &mut [u8]) {
     let FrameSpec { count, chunk } = frames;
-    for (from, to) in from.chunks_exact(count * chunk).zip(to.chunks_exact_mut(chunk)) {
-        to.copy_from_slice(&from[(count - 1) * chunk..]);
+    copy_chunks(chunk, &from[(count - 1) * chunk..], count * chunk, to, chunk);
+}
+
+/// Copies `chunk` bytes from the start of every `from_step` bytes to the start of every `to_step` bytes.
+fn copy_chunks(chunk: usize, from: &[u8], from_step: usize, to: &mut [u8], to_step: usize) {
+    match chunk {
+        1 => copy_known::<1>(from, from_step, to, to_step),
+        2 => copy_known::<2>(from, from_step, to, to_step),
+        3 => copy_known::<3>(from, from_step, to, to_step),
+        4 => copy_known::<4>(from, from_step, to, to_step),
+        _ => from.chunks(from_step).zip(to.chunks_mut(to_step)).for_each(|(from, to)| {
+            to[..chunk].copy_from_slice(&from[..chunk]);
+        }),
+    }
+}
+
+/// The pixels of most images: a copy of known length is a move or two, any other one a call, for each pixel of each row.
+fn copy_known<const CHUNK: usize>(from: &[u8], from_step: usize, to: &mut [u8], to_step: usize) {
+    for (from, to) in from.chunks(from_step).zip(to.chunks_mut(to_step)) {
+        if let (Some(from), Some(to)) = (from.first_chunk::<CHUNK>(), to.first_chunk_mut::<CHUNK>()) {
+            *to = *from;
+        }
     }
 }
 
@@ -43,9 +63,33 @@ pub(super) fn stack(
         for back in 0..count {
             let from = &from[frame_row(row, back) * frame..][..frame];
             let place = (count - 1 - back) * chunk;
-            for (from, to) in from.chunks_exact(chunk).zip(to.chunks_exact_mut(count * chunk)) {
-                to[place..place + chunk].copy_from_slice(from);
-            }
+            copy_chunks(chunk, from, chunk, &mut to[place..], count * chunk);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three frames of two pixels each, of any depth: stacked pixel by pixel, the oldest frame first.
+    #[test]
+    fn frames_are_interleaved_pixel_by_pixel_and_the_newest_comes_out_again() {
+        for chunk in 1..=6 {
+            let frames = FrameSpec { count: 3, chunk };
+            let frame = 2 * chunk;
+            let from: Vec<u8> = (0..4 * frame as u8).collect();
+            let mut stacked = vec![255; 2 * 3 * frame];
+            stack(frames, &from, &[3, 1], &mut stacked, 3 * frame, |row, back| row.saturating_sub(back));
+            let want = |rows: [usize; 3]| {
+                let pixel = move |row: usize, at: usize| row * frame + at * chunk;
+                (0..2).flat_map(move |at| rows.map(|row| pixel(row, at))).flat_map(|first| first..first + chunk)
+            };
+            let want: Vec<u8> = want([1, 2, 3]).chain(want([0, 0, 1])).map(|byte| byte as u8).collect();
+            assert_eq!(stacked, want, "{chunk} bytes a pixel");
+            let mut last = vec![0; frame];
+            newest(frames, &stacked[..3 * frame], &mut last);
+            assert_eq!(last, from[3 * frame..], "{chunk} bytes a pixel");
         }
     }
 }
