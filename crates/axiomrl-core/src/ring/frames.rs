@@ -8,28 +8,8 @@ use axiomrl_envs::FrameSpec;
 /// Writes the newest frame of stacked bytes.
 pub(super) fn newest(frames: FrameSpec, from: &[u8], to: &mut [u8]) {
     let FrameSpec { count, chunk } = frames;
-    copy_chunks(chunk, &from[(count - 1) * chunk..], count * chunk, to, chunk);
-}
-
-/// Copies `chunk` bytes from the start of every `from_step` bytes to the start of every `to_step` bytes.
-fn copy_chunks(chunk: usize, from: &[u8], from_step: usize, to: &mut [u8], to_step: usize) {
-    match chunk {
-        1 => copy_known::<1>(from, from_step, to, to_step),
-        2 => copy_known::<2>(from, from_step, to, to_step),
-        3 => copy_known::<3>(from, from_step, to, to_step),
-        4 => copy_known::<4>(from, from_step, to, to_step),
-        _ => from.chunks(from_step).zip(to.chunks_mut(to_step)).for_each(|(from, to)| {
-            to[..chunk].copy_from_slice(&from[..chunk]);
-        }),
-    }
-}
-
-/// The pixels of most images: a copy of known length is a move or two, any other one a call, for each pixel of each row.
-fn copy_known<const CHUNK: usize>(from: &[u8], from_step: usize, to: &mut [u8], to_step: usize) {
-    for (from, to) in from.chunks(from_step).zip(to.chunks_mut(to_step)) {
-        if let (Some(from), Some(to)) = (from.first_chunk::<CHUNK>(), to.first_chunk_mut::<CHUNK>()) {
-            *to = *from;
-        }
+    for (from, to) in from.chunks_exact(count * chunk).zip(to.chunks_exact_mut(chunk)) {
+        to.copy_from_slice(&from[(count - 1) * chunk..]);
     }
 }
 
@@ -63,8 +43,26 @@ pub(super) fn stack(
         for back in 0..count {
             let from = &from[frame_row(row, back) * frame..][..frame];
             let place = (count - 1 - back) * chunk;
-            copy_chunks(chunk, from, chunk, &mut to[place..], count * chunk);
+            match chunk {
+                1 => spread::<1>(from, to, place, count),
+                2 => spread::<2>(from, to, place, count),
+                3 => spread::<3>(from, to, place, count),
+                4 => spread::<4>(from, to, place, count),
+                _ => {
+                    for (from, to) in from.chunks_exact(chunk).zip(to.chunks_exact_mut(count * chunk)) {
+                        to[place..place + chunk].copy_from_slice(from);
+                    }
+                }
+            }
         }
+    }
+}
+
+/// Puts each pixel of a frame to its `place` in a stacked one. The bytes of most pixels are few: a copy of known length is a move
+/// or two, any other one a call, for every pixel of every row.
+fn spread<const CHUNK: usize>(frame: &[u8], to: &mut [u8], place: usize, count: usize) {
+    for (from, to) in frame.as_chunks::<CHUNK>().0.iter().zip(to.chunks_exact_mut(count * CHUNK)) {
+        to[place..place + CHUNK].copy_from_slice(from);
     }
 }
 
