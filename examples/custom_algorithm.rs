@@ -167,7 +167,6 @@ fn main() -> ExitCode {
         summary: "Q-learning with a linear function",
         page: PAGE,
         actions: &[ActionKind::Discrete],
-        images: false,
     };
     let mut catalogue = Catalogue::builtin();
     if let Err(error) = catalogue.algorithm::<LinearQ>(about, LinearQConfig::default) {

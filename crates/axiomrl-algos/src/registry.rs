@@ -82,7 +82,7 @@ macro_rules! settings_of {
             type Algorithm = $algorithm;
 
             fn about() -> About {
-                About { name: $name, summary: "", page: "", actions: ANY, images: true }
+                About { name: $name, summary: "", page: "", actions: ANY }
             }
         }
     )*};
@@ -107,8 +107,6 @@ pub struct About {
     /// The user's page, or the source file whose leading `//!` comment it is.
     pub page: &'static str,
     pub actions: &'static [ActionKind],
-    /// Whether it can look at images.
-    pub images: bool,
 }
 
 /// One row of the table.
@@ -118,13 +116,34 @@ pub struct AlgoEntry {
     /// Source of the algorithm's file, whose leading comment is the user's page; or that page itself.
     source: &'static str,
     pub actions: &'static [ActionKind],
-    pub images: bool,
     algorithm: Box<dyn Erased>,
 }
 
 const DISCRETE: &[ActionKind] = &[ActionKind::Discrete];
 const BOX: &[ActionKind] = &[ActionKind::Box];
 const ANY: &[ActionKind] = &[ActionKind::Discrete, ActionKind::MultiDiscrete, ActionKind::MultiBinary, ActionKind::Box];
+
+/// A name that is a matter of settings: name, summary, the source file whose leading comment is its page, and the settings.
+pub type Variant<C> = (&'static str, &'static str, &'static str, fn() -> C);
+
+/// Declares a module for each name of a family and lists them. A module's file holds the page, the summary and the settings.
+macro_rules! presets {
+    ($(#[$about:meta])* $list:ident: $config:ty => $folder:literal, $($name:ident),+ $(,)?) => {
+        $(
+            mod $name;
+            pub use self::$name::preset as $name;
+        )+
+
+        $(#[$about])*
+        pub const $list: &[$crate::registry::Variant<$config>] = &[$((
+            stringify!($name),
+            self::$name::SUMMARY,
+            include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/", $folder, "/", stringify!($name), ".rs")),
+            self::$name::preset,
+        )),+];
+    };
+}
+pub(crate) use presets;
 
 /// Every algorithm, in the order of the documentation.
 pub fn registry() -> &'static [AlgoEntry] {
@@ -139,77 +158,53 @@ pub fn builtin() -> Vec<AlgoEntry> {
 }
 
 fn value_based() -> Vec<AlgoEntry> {
-    let dqn =
-        entry::<q_learning::Dqn>("dqn", "Deep Q-learning", include_str!("q_learning/dqn.rs"), DISCRETE).with_images();
-    let variants = q_learning::presets::VARIANTS.iter().map(|&(name, summary, page, defaults)| {
-        preset::<q_learning::Dqn>(name, summary, page, DISCRETE, defaults).with_images()
-    });
-    std::iter::once(dqn).chain(variants).collect()
+    let dqn = entry::<q_learning::Dqn>("dqn", "Deep Q-learning", include_str!("q_learning/dqn.rs"), DISCRETE);
+    std::iter::once(dqn).chain(variants::<q_learning::Dqn>(q_learning::presets::VARIANTS, DISCRETE)).collect()
 }
 
 fn from_rollouts() -> Vec<AlgoEntry> {
-    vec![
-        entry::<policy_gradient::Ppo>(
-            "ppo",
-            "Proximal policy optimisation",
-            include_str!("policy_gradient/ppo/mod.rs"),
-            ANY,
-        )
-        .with_images(),
-    ]
+    let page = include_str!("policy_gradient/ppo/mod.rs");
+    vec![entry::<policy_gradient::Ppo>("ppo", "Proximal policy optimisation", page, ANY)]
 }
 
 fn continuous_control() -> Vec<AlgoEntry> {
-    let variants = actor_critic_rows(actor_critic::presets::VARIANTS);
-    let pixels = actor_critic_rows(actor_critic::presets::FROM_IMAGES);
     let own = [
-        entry::<q_learning::Naf>("naf", "Normalised advantage functions", include_str!("q_learning/naf.rs"), BOX)
-            .with_images(),
+        entry::<q_learning::Naf>("naf", "Normalised advantage functions", include_str!("q_learning/naf.rs"), BOX),
         entry::<actor_critic::Mpo>(
             "mpo",
             "Maximum a posteriori policy optimisation",
             include_str!("actor_critic/mpo/mod.rs"),
             BOX,
-        )
-        .with_images(),
+        ),
         entry::<actor_critic::DiscreteSac>(
             "discrete_sac",
             "Soft actor-critic for discrete actions",
             include_str!("actor_critic/discrete_sac/mod.rs"),
             DISCRETE,
-        )
-        .with_images(),
+        ),
     ];
-    variants.chain(own).chain(pixels).collect()
-}
-
-/// Presets of the one actor-critic: name, summary, page and settings of each.
-fn actor_critic_rows(
-    presets: &'static [(&'static str, &'static str, &'static str, fn() -> actor_critic::AcConfig)],
-) -> impl Iterator<Item = AlgoEntry> {
-    presets.iter().map(|&(name, summary, page, defaults)| {
-        preset::<actor_critic::OffPolicyAc>(name, summary, page, BOX, defaults).with_images()
-    })
+    let rows = |presets| variants::<actor_critic::OffPolicyAc>(presets, BOX);
+    rows(actor_critic::presets::VARIANTS).chain(own).chain(rows(actor_critic::presets::FROM_IMAGES)).collect()
 }
 
 fn memory() -> Vec<AlgoEntry> {
-    let q_learning = q_learning::presets::WITH_MEMORY.iter().map(|&(name, summary, page, defaults)| {
-        preset::<q_learning::Dqn>(name, summary, page, DISCRETE, defaults).with_images()
-    });
-    let ppo = preset::<policy_gradient::Ppo>(
-        "recurrent_ppo",
-        "Proximal policy optimisation with an LSTM",
-        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/pages/recurrent_ppo.md")),
-        ANY,
-        policy_gradient::PpoConfig::recurrent,
-    );
-    let actor_critic = actor_critic_rows(actor_critic::presets::WITH_MEMORY);
-    q_learning.chain([ppo.with_images()]).chain(actor_critic).collect()
+    variants::<q_learning::Dqn>(q_learning::presets::WITH_MEMORY, DISCRETE)
+        .chain(variants::<policy_gradient::Ppo>(policy_gradient::presets::WITH_MEMORY, ANY))
+        .chain(variants::<actor_critic::OffPolicyAc>(actor_critic::presets::WITH_MEMORY, BOX))
+        .collect()
 }
 
 fn goal_conditioned() -> Vec<AlgoEntry> {
     let kinds = &[ActionKind::Discrete, ActionKind::Box];
     vec![entry::<goal::Her>("her", "Hindsight experience replay", include_str!("goal/her.rs"), kinds)]
+}
+
+/// Rows of names that are a matter of settings.
+fn variants<A: Algorithm>(
+    presets: &'static [Variant<A::Config>],
+    actions: &'static [ActionKind],
+) -> impl Iterator<Item = AlgoEntry> {
+    presets.iter().map(move |&(name, summary, page, defaults)| preset::<A>(name, summary, page, actions, defaults))
 }
 
 /// A row whose settings start from the algorithm's own defaults.
@@ -230,19 +225,14 @@ fn preset<A: Algorithm>(
     actions: &'static [ActionKind],
     defaults: fn() -> A::Config,
 ) -> AlgoEntry {
-    AlgoEntry::new::<A>(About { name, summary, page, actions, images: false }, defaults)
+    AlgoEntry::new::<A>(About { name, summary, page, actions }, defaults)
 }
 
 impl AlgoEntry {
     /// A row whose settings start from `preset`.
     pub fn new<A: Algorithm>(about: About, preset: fn() -> A::Config) -> Self {
-        let About { name, summary, page, actions, images } = about;
-        Self { name, summary, source: page, actions, images, algorithm: Box::new(Preset::<A>(preset)) }
-    }
-
-    /// For algorithms that can look at images.
-    fn with_images(self) -> Self {
-        Self { images: true, ..self }
+        let About { name, summary, page, actions } = about;
+        Self { name, summary, source: page, actions, algorithm: Box::new(Preset::<A>(preset)) }
     }
 
     /// Settings that a run file of this name starts from.

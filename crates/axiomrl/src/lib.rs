@@ -80,6 +80,7 @@ pub mod settings {
     pub use axiomrl_algos::parts::noise::Exploration as ActionExploration;
     pub use axiomrl_algos::parts::temperature::TemperatureSetting;
     pub use axiomrl_algos::parts::torso::MemoryKind;
+    pub use axiomrl_algos::policy_gradient::presets as policy_gradient_presets;
     pub use axiomrl_algos::q_learning::{
         Backup, Diagonal, Exploration, HeadKind, NafExploration, presets as q_learning_presets,
     };

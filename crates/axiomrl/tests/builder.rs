@@ -91,7 +91,10 @@ fn choices_can_be_written_in_code() {
     assert_eq!(Dqn { vision: Vision::Small, ..dqn }.head, HeadKind::Quantile);
     let naf = Naf { exploration: NafExploration::Colored, diagonal: Diagonal::Exp, ..Naf::default() };
     assert_eq!(naf.diagonal, Diagonal::Exp);
-    assert_eq!(Ppo { memory: MemoryKind::Gru, ..Ppo::recurrent() }.memory, MemoryKind::Gru);
+    assert_eq!(
+        Ppo { memory: MemoryKind::Gru, ..axiomrl::settings::policy_gradient_presets::recurrent_ppo() }.memory,
+        MemoryKind::Gru
+    );
     let drqn = Dqn { memory: MemoryKind::Gru, ..axiomrl::settings::q_learning_presets::drqn() };
     assert_eq!(drqn.memory, MemoryKind::Gru);
     assert_eq!(Sac { shift: 2, ..presets::drqv2() }.actor, ActorKind::ScheduledNoise);

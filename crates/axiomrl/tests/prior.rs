@@ -27,7 +27,6 @@ impl Settings for WatcherConfig {
             summary: "Looks where its batches come from",
             page: "# watcher",
             actions: &[ActionKind::Discrete],
-            images: false,
         }
     }
 }

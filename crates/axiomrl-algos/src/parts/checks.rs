@@ -13,8 +13,6 @@ pub enum BuildError {
     ActionSpace { algo: String, env: String, kind: &'static str, fits: String },
     #[error("`{algo}` needs bounded actions, and `{env}` has an unbounded Box; give the environment finite bounds")]
     Unbounded { algo: String, env: String },
-    #[error("`{algo}` takes vectors, and `{env}` gives images; algorithms that see them: {fits}")]
-    Image { algo: String, env: String, fits: String },
     #[error("algo_kwargs: {0}")]
     Setting(#[from] Problem),
     #[error(transparent)]
@@ -36,9 +34,6 @@ pub fn check_fit(entry: &AlgoEntry, env: &str, setup: &Setup) -> Result<(), Buil
         && !space.is_bounded()
     {
         return Err(BuildError::Unbounded { algo, env });
-    }
-    if !entry.images && setup.observation_space().image_shape().is_some() {
-        return Err(BuildError::Image { algo, env, fits: fitting(|entry| entry.images && acts(entry)) });
     }
     Ok(())
 }

@@ -5,6 +5,7 @@ pub(crate) mod net;
 pub(crate) mod passes;
 mod ppo;
 pub(crate) mod ppo_loss;
+pub mod presets;
 pub(crate) mod shared;
 
 pub use ppo::{Ppo, PpoConfig};

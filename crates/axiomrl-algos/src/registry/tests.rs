@@ -33,6 +33,47 @@ fn every_name_has_the_same_defaults_wherever_they_are_asked_for() {
     }
 }
 
+/// What stands between backticks on a page, outside of its formulas.
+fn quoted(page: &str) -> Vec<String> {
+    let mut outside: Vec<&str> = page.split("```").step_by(2).collect();
+    let text = outside.drain(..).collect::<Vec<_>>().join(" ").replace('\n', " ");
+    text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+#[test]
+fn every_page_says_what_it_must_and_names_settings_that_its_preset_has() {
+    for entry in registry() {
+        let (name, page, defaults) = (entry.name, entry.page(), entry.defaults());
+        assert!(page.starts_with("# "), "{name}: a page begins with its title");
+        for part in ["**What it does.**", "**When to use it.**", "**Details that matter.**", "**Reference"] {
+            assert!(page.contains(part), "{name}: {part}");
+        }
+        let schema = serde_json::to_string(&entry.schema()).unwrap();
+        for word in quoted(&page) {
+            if let Some((key, value)) = word.split_once(": ") {
+                // A setting with a value must be one that can be written.
+                let text = minimal_text(entry) + &format!("algo_kwargs: {{{key}: {value}}}\n");
+                if defaults.get(key).is_some() && !value.contains('…') {
+                    let read = entry.read(&text, "x.yaml", &[]);
+                    let refused = read.err().map(|error| error.to_string()).unwrap_or_default();
+                    assert!(
+                        !refused.contains("unknown") && !refused.contains("belongs"),
+                        "{name}: `{word}`: {refused}"
+                    );
+                }
+            } else if word.contains('_') && word.chars().all(|c| c.is_ascii_lowercase() || c == '_') {
+                // A word with a low line is a setting, a choice, a key of the run file, another algorithm, or a logged number.
+                let known =
+                    schema.contains(&format!("\"{word}\"")) || find(&word).is_some() || LOGGED.contains(&&word[..]);
+                assert!(known, "{name}: `{word}` is nothing that the page's reader could find");
+            }
+        }
+    }
+}
+
+/// Logged numbers that pages speak of.
+const LOGGED: &[&str] = &["q_value_mean", "target_mean", "edge_mass", "support_saturated", "td_error_mean"];
+
 #[test]
 fn a_setting_that_is_missing_is_the_presets_whichever_it_is() {
     for entry in registry() {

@@ -114,17 +114,6 @@ impl Default for PpoConfig {
 }
 
 impl PpoConfig {
-    /// The defaults of `recurrent_ppo`.
-    pub fn recurrent() -> Self {
-        Self {
-            memory: MemoryKind::Lstm,
-            hidden_sizes: vec![64],
-            num_steps: 128,
-            minibatch_size: 128,
-            ..Self::default()
-        }
-    }
-
     /// How rollouts are made; without a memory a sequence is one step.
     fn rollout(&self) -> RolloutSettings {
         let sequence_length = if self.memory == MemoryKind::None { 1 } else { self.sequence_length };

@@ -1,0 +1,26 @@
+//! # Boltzmann double DQN
+//!
+//! **What it does.** Boltzmann DQN whose next policy comes from the online network.
+//!
+//! **When to use it.** A variant for comparison.
+//!
+//! **The update.**
+//! ```text
+//! pi = softmax(Q(s') / T);  y = R + D * sum_a pi(a) Q'(s', a)
+//! ```
+//!
+//! **Details that matter.**
+//! - `double_q: true` is the only difference from `boltzmann_dqn`.
+//! - All other settings are those of `dqn`, and may be combined with this one.
+//!
+//! **What is left out.** This is a house variant; no paper describes it.
+//!
+//! **Reference.** None of its own; see `boltzmann_dqn` and `double_dqn`.
+
+use super::super::config::{Backup, DqnConfig, Exploration};
+
+pub const SUMMARY: &str = "Boltzmann DQN with the next policy from the online network";
+
+pub fn preset() -> DqnConfig {
+    DqnConfig { backup: Backup::Boltzmann, exploration: Exploration::Boltzmann, double_q: true, ..DqnConfig::default() }
+}
