@@ -20,7 +20,7 @@
 //!   listed here are the base's defaults.
 //! - `dqn`, `ddpg`, `td3` and `sac` (and their relatives) take `n_sampled_goal` and `goal_selection_strategy` themselves, beside
 //!   all their other settings.
-//! - Goals are numbers. What is beside them may be an image, if `base` can look at one.
+//! - Goals are numbers. What is beside them may be an image, which the base looks at by convolutions (`vision`).
 //! - With `n_sampled_goal: 0` nothing is relabelled: the control.
 //!
 //! **What is left out.** Observations and goals are not normalised unless the run file says `normalize_observation`: goals are
@@ -30,13 +30,15 @@
 
 use crate::actor_critic::{AcConfig, OffPolicyAc, presets};
 use crate::agent::Setup;
-use crate::config::{Idle, Problem, goals, layer_widths, settings};
+use crate::config::{Idle, Problem, goals, settings};
 use crate::parts::checks::BuildError;
+use crate::parts::input::Vision;
 use crate::q_learning::{Dqn, DqnConfig};
 use crate::regimes::Learner;
 use crate::registry::Algorithm;
 use axiomrl_core::{GoalStrategy, Schedule};
 use axiomrl_envs::Space;
+use axiomrl_nn::Activation;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -58,15 +60,13 @@ settings! {
         ..goals,
         ..learning_rate,
         ..replay,
+        ..network,
         ..epsilon,
         /// What learns from the transitions.
         pub base: HerBase,
         /// How much of the networks the target networks take over per update (`dqn`: per step).
         #[garde(range(min = 0.0, max = 1.0))]
         pub tau: f32,
-        /// Widths of the hidden layers.
-        #[garde(custom(layer_widths))]
-        pub hidden_sizes: Vec<usize>,
         /// `ddpg` and `td3`: size of the exploration noise, over the run.
         #[garde(custom(Schedule::range_ok(0.0, 10.0)))]
         pub exploration_noise: Schedule,
@@ -88,7 +88,9 @@ impl Default for HerConfig {
             tau: 0.01,
             gamma: 0.98,
             n_step: 1,
+            vision: Vision::Auto,
             hidden_sizes: vec![64, 64],
+            activation: Activation::Relu,
             epsilon_start: 1.0,
             epsilon_end: 0.05,
             exploration_fraction: 0.3,
@@ -103,7 +105,7 @@ macro_rules! laid_over {
     ($from:expr, $to:expr $(, $own:ident)*) => {{
         let (from, mut to) = ($from, $to);
         laid_over!(@ from to learning_rate buffer_capacity batch_size learning_starts train_frequency gradient_steps gamma
-            n_step tau hidden_sizes n_sampled_goal goal_selection_strategy $($own)*);
+            n_step tau vision hidden_sizes activation n_sampled_goal goal_selection_strategy $($own)*);
         to
     }};
 }
@@ -232,5 +234,9 @@ mod tests {
         let td3 = config.actor_critic(presets::td3());
         assert_eq!((td3.tau, td3.n_step, td3.gamma, td3.policy_delay), (0.5, 3, 0.5, 2));
         assert_eq!((td3.n_sampled_goal, td3.hidden_sizes), (4, vec![64, 64]));
+        let flat = HerConfig { vision: Vision::Flat, activation: Activation::Tanh, ..HerConfig::default() };
+        let (dqn, sac) = (flat.clone().dqn(), flat.actor_critic(presets::sac()));
+        assert_eq!((dqn.vision, dqn.activation), (Vision::Flat, Activation::Tanh));
+        assert_eq!((sac.vision, sac.activation), (Vision::Flat, Activation::Tanh));
     }
 }
