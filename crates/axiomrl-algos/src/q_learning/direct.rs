@@ -89,15 +89,19 @@ impl DirectNet {
 
     /// The streams as nodes of the graph, with the parameters they came from.
     pub fn forward(&self, input: Tensor<2>) -> (Vec<Tensor<3>>, Vec<Tensor<2>>) {
-        let means = std::iter::once(&self.action).chain(&self.value);
-        let nets: Vec<&Mlp> =
-            if self.noise.is_empty() { means.collect() } else { self.noise.iter().map(|n| &n.noisy).collect() };
-        nets.into_iter()
+        self.streams()
+            .into_iter()
             .map(|net| {
                 let params = net.params.tracked();
                 (net.forward(input.clone(), params.clone(), None), params)
             })
             .unzip()
+    }
+
+    /// The streams as they learn: with noise in their weights, where there is any.
+    pub fn streams(&self) -> Vec<&Mlp> {
+        let means = std::iter::once(&self.action).chain(&self.value);
+        if self.noise.is_empty() { means.collect() } else { self.noise.iter().map(|n| &n.noisy).collect() }
     }
 
     /// The joint outputs of both streams.

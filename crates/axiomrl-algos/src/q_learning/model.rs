@@ -11,7 +11,7 @@ use crate::parts::weight_noise::sigma_gradient;
 use crate::state::{StateError, StateIo};
 use axiomrl_core::Batch;
 use axiomrl_envs::Rng;
-use axiomrl_nn::{OptimizerConfig, Params, fused_loss};
+use axiomrl_nn::{MlpPass, OptimizerConfig, Params, fused_loss};
 
 /// What the online network said of everything that a loss is taken of.
 #[derive(Clone, Copy)]
@@ -160,6 +160,28 @@ impl Model for DirectModel {
     fn fit(&mut self, lesson: Lesson<'_>, context: &mut UpdateContext<'_>, loss: LossFn<'_>) -> Result<f32, Diverged> {
         let DirectQ { torso, net } = &mut self.nets.online;
         net.draw_noise(context.rng);
+        if !torso.learns() {
+            // Nothing but the streams learns: no graph is needed.
+            let (rows, features) = (lesson.seen.steps * lesson.seen.rows, torso.infer(lesson.seen, &mut []));
+            let passes: Vec<MlpPass<'_>> = net.streams().iter().map(|net| net.pass(&features, rows, None)).collect();
+            let (value, gradients) = match &passes[..] {
+                [advantages, values] => {
+                    let joint = net.join([advantages.outputs(), values.outputs()]);
+                    let (value, by_joint) = loss(net.outputs(rows, &joint));
+                    let [by_advantages, by_values] = net.split(by_joint);
+                    (value, vec![advantages.params_gradient(&by_advantages), values.params_gradient(&by_values)])
+                }
+                single => {
+                    let (value, by_outputs) = loss(net.outputs(rows, single[0].outputs()));
+                    (value, vec![single[0].params_gradient(&by_outputs)])
+                }
+            };
+            drop(passes);
+            let (mut params, draws) = net.params_and_draws();
+            let (group, number) = (&mut self.group, context.number());
+            let sigmas = |found: &[&[f32]]| draws.iter().zip(found).map(|(draw, g)| sigma_gradient(draw, g)).collect();
+            return group.descend_along("the Q-network", value, &gradients, &mut params, lesson.rate, number, sigmas);
+        }
         let (features, mut tracked) = torso.forward(lesson.seen, lesson.state);
         let before = tracked.len();
         let (streams, of_streams) = net.forward(features);
