@@ -45,7 +45,8 @@ fn sequences() -> Batch {
     let widths = ObsWidths { floats: 2, bytes: 0 };
     batch.resize(&BatchShape { steps: STEPS, widths, action_width: 1, mask_width: 0, state_width: 0 }, ROWS);
     batch.obs.floats.iter_mut().for_each(|x| *x = normal());
-    batch.reward.iter_mut().for_each(|r| *r = normal());
+    // Small, so that Huber's loss is quadratic and every target counts.
+    batch.reward.iter_mut().for_each(|r| *r = 0.1 * normal());
     batch.action.iter_mut().enumerate().for_each(|(i, a)| *a = (i * 7 % 3) as f32);
     for t in 0..STEPS {
         for row in 0..ROWS {
@@ -86,6 +87,10 @@ fn learned(config: &DqnConfig, batch: &Batch) -> Tensors {
     tensors(&mut *learner)
 }
 
+/// What learns, by the beginnings of names.
+const ONLINE: [&str; 8] =
+    ["q.encoder.", "q.recurrent.", "q.action.", "q.value.", "q.torso.", "q.embedding.", "q.head.", "fractions."];
+
 /// One update changes every tensor of the online network, and none of the target; every sequence has its error.
 fn learns(config: DqnConfig) {
     let mut learner = learner(config.clone());
@@ -94,14 +99,9 @@ fn learns(config: DqnConfig) {
     assert!(errors.len() == ROWS && errors.iter().all(|e| e.is_finite() && *e > 0.0), "{errors:?}");
     let after = tensors(&mut *learner);
     for (name, values) in &before {
-        let online = name.starts_with("q.action") || name.starts_with("q.value") || name.starts_with("fractions.");
-        let online = online
-            || ["encoder", "recurrent", "torso", "embedding", "head"]
-                .iter()
-                .any(|part| name.starts_with(&format!("q.{part}.")));
-        if online && values.len() > 1 {
-            assert_ne!(after[name], *values, "{name} of {config:?}");
-        }
+        // A tensor of one number may be where nothing pulls.
+        let online = ONLINE.iter().any(|part| name.starts_with(part)) && values.len() > 1;
+        assert!(!online || after[name] != *values, "{name} of {config:?}");
         if name.starts_with("q_target.") {
             assert_eq!(after[name], *values, "{name}");
         }
@@ -155,9 +155,9 @@ fn a_burn_in_fills_the_memory_and_teaches_nothing() {
     rest.valid.drain(..2 * ROWS);
     rest.next.drain(..2 * ROWS);
     rest.next.iter_mut().for_each(|next| *next -= 2);
-    assert_eq!(learned(&plain, &rest), burning);
+    assert!(learned(&plain, &rest) == burning);
     // What is remembered matters.
-    assert_ne!(learned(&plain, &Batch { state: Vec::new(), ..rest }), burning);
+    assert!(learned(&plain, &Batch { state: Vec::new(), ..rest }) != burning);
 }
 
 #[test]
@@ -173,10 +173,10 @@ fn entries_where_nothing_was_done_teach_nothing() {
         // Nobody looks at what follows the padding.
         let last = (STEPS * ROWS + 1) * 2;
         other.obs.floats[last..last + 2].fill(3.0);
-        assert_eq!(learned(&config, &other), wanted, "{head:?}");
+        assert!(learned(&config, &other) == wanted, "{head:?}");
         // That the last observation of an episode is looked at shows that this test can fail.
         other.obs.floats[3 * ROWS * 2] += 1.0;
-        assert_ne!(learned(&config, &other), wanted, "{head:?}");
+        assert!(learned(&config, &other) != wanted, "{head:?}");
     }
 }
 
@@ -187,9 +187,9 @@ fn an_episode_that_begins_remembers_nothing_of_the_one_before() {
     (0..5).for_each(|t| batch.valid[t * ROWS] = false);
     let wanted = learned(&small(), &batch);
     batch.obs.floats[0] += 1.0;
-    assert_eq!(learned(&small(), &batch), wanted);
+    assert!(learned(&small(), &batch) == wanted);
     batch.starts[4 * ROWS] = false;
-    assert_ne!(learned(&small(), &batch), wanted);
+    assert!(learned(&small(), &batch) != wanted);
 }
 
 #[test]
