@@ -16,7 +16,7 @@ pub struct PlayedSequences<'a> {
 
 /// Where a sequence lies: its time `t` is row `first + t * lanes` of the rollout.
 #[derive(Clone, Copy)]
-struct Place {
+pub(super) struct Place {
     sequence: usize,
     first: usize,
     steps: usize,
@@ -56,21 +56,21 @@ impl<'a> PlayedSequences<'a> {
 /// Sequences time-major, the shorter ones padded at their end, and what is learned from among them.
 #[derive(Default)]
 pub struct Minibatch {
-    steps: usize,
-    rows: usize,
-    obs: ObsBuf,
-    resets: Vec<bool>,
+    pub(super) steps: usize,
+    pub(super) rows: usize,
+    pub(super) obs: ObsBuf,
+    pub(super) resets: Vec<bool>,
     /// The memory before each sequence.
     pub state: Vec<f32>,
     /// Places of the steps that were really played; the columns below hold these alone.
-    real: Vec<usize>,
+    pub(super) real: Vec<usize>,
     pub action: Vec<f32>,
     pub masks: Vec<bool>,
     pub log_prob: Vec<f32>,
     pub advantage: Vec<f32>,
     pub returns: Vec<f32>,
     pub value: Vec<f32>,
-    chosen: Vec<Place>,
+    pub(super) chosen: Vec<Place>,
 }
 
 impl Minibatch {
