@@ -90,7 +90,6 @@ macro_rules! settings_of {
 
 settings_of! {
     q_learning::DqnConfig => q_learning::Dqn, "dqn";
-    q_learning::DrqnConfig => q_learning::Drqn, "drqn";
     q_learning::NafConfig => q_learning::Naf, "naf";
     policy_gradient::PpoConfig => policy_gradient::Ppo, "ppo";
     actor_critic::AcConfig => actor_critic::OffPolicyAc, "sac";
@@ -194,30 +193,18 @@ fn actor_critic_rows(
 }
 
 fn memory() -> Vec<AlgoEntry> {
-    let r2d2 = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/pages/r2d2.md"));
-    let drqn = include_str!("q_learning/recurrent/drqn.rs");
-    let ppo = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/pages/recurrent_ppo.md"));
-    let mut rows = vec![
-        entry::<q_learning::Drqn>("drqn", "Deep Q-learning with an LSTM", drqn, DISCRETE).with_images(),
-        preset::<q_learning::Drqn>(
-            "r2d2",
-            "Recurrent Q-learning with burn-in, stored memory and priorities",
-            r2d2,
-            DISCRETE,
-            q_learning::DrqnConfig::r2d2,
-        )
-        .with_images(),
-        preset::<policy_gradient::Ppo>(
-            "recurrent_ppo",
-            "Proximal policy optimisation with an LSTM",
-            ppo,
-            ANY,
-            policy_gradient::PpoConfig::recurrent,
-        )
-        .with_images(),
-    ];
-    rows.extend(actor_critic_rows(actor_critic::presets::WITH_MEMORY));
-    rows
+    let q_learning = q_learning::presets::WITH_MEMORY.iter().map(|&(name, summary, page, defaults)| {
+        preset::<q_learning::Dqn>(name, summary, page, DISCRETE, defaults).with_images()
+    });
+    let ppo = preset::<policy_gradient::Ppo>(
+        "recurrent_ppo",
+        "Proximal policy optimisation with an LSTM",
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/pages/recurrent_ppo.md")),
+        ANY,
+        policy_gradient::PpoConfig::recurrent,
+    );
+    let actor_critic = actor_critic_rows(actor_critic::presets::WITH_MEMORY);
+    q_learning.chain([ppo.with_images()]).chain(actor_critic).collect()
 }
 
 fn goal_conditioned() -> Vec<AlgoEntry> {

@@ -128,7 +128,7 @@ pub mod prelude {
     pub use axiomrl_algos::goal::HerConfig as Her;
     pub use axiomrl_algos::parts::checks::BuildError;
     pub use axiomrl_algos::policy_gradient::PpoConfig as Ppo;
-    pub use axiomrl_algos::q_learning::{DqnConfig as Dqn, DrqnConfig as Drqn, NafConfig as Naf};
+    pub use axiomrl_algos::q_learning::{DqnConfig as Dqn, NafConfig as Naf};
     pub use axiomrl_algos::regimes::{Learner, Played, ReplayLearner, ReplaySettings, RolloutLearner, RolloutSettings};
     pub use axiomrl_algos::registry::{About, ActionKind, Algorithm, Settings};
     pub use axiomrl_algos::{

@@ -92,7 +92,8 @@ fn choices_can_be_written_in_code() {
     let naf = Naf { exploration: NafExploration::Colored, diagonal: Diagonal::Exp, ..Naf::default() };
     assert_eq!(naf.diagonal, Diagonal::Exp);
     assert_eq!(Ppo { memory: MemoryKind::Gru, ..Ppo::recurrent() }.memory, MemoryKind::Gru);
-    assert_eq!(Drqn { cell: CellKind::Gru, ..Drqn::default() }.cell, CellKind::Gru);
+    let drqn = Dqn { memory: MemoryKind::Gru, ..axiomrl::settings::q_learning_presets::drqn() };
+    assert_eq!(drqn.memory, MemoryKind::Gru);
     assert_eq!(Sac { shift: 2, ..presets::drqv2() }.actor, ActorKind::ScheduledNoise);
     assert_eq!(Her { base: HerBase::Sac, ..Her::default() }.base, HerBase::Sac);
 }

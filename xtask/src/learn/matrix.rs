@@ -87,6 +87,8 @@ pub const MATRIX: &[Row] = &[
     row("r2d2/catch", "Catch-v0", 0.9, 40_000),
     row("drqn/cartpole_novel", "CartPoleNoVel-v1", 400.0, 150_000),
     row("r2d2/cartpole_novel", "CartPoleNoVel-v1", 400.0, 150_000),
+    row("rainbow_dqn/cartpole_novel_lstm", "CartPoleNoVel-v1", 400.0, 150_000),
+    row("qr_dqn/cartpole_novel_gru", "CartPoleNoVel-v1", 400.0, 150_000),
     row("recurrent_ppo/cartpole_novel", "CartPoleNoVel-v1", 400.0, 150_000),
     row("recurrent_ppo/pendulum_novel", "PendulumNoVel-v1", -300.0, 300_000),
     row("ppo/cartpole", "CartPole-v1", 475.0, 100_000).fast(),

@@ -2,7 +2,7 @@
 
 use crate::agent::{Diverged, finite};
 use crate::state::{StateError, StateIo};
-use axiomrl_nn::{Grad, Optimizer, OptimizerConfig, Params, Tensor, clip_scale, global_norm, gradients_of};
+use axiomrl_nn::{Grad, Optimizer, OptimizerConfig, Params, Pooled, Tensor, clip_scale, global_norm, gradients_of};
 
 /// Gradients as plain slices.
 pub fn slices(gradients: &[Grad]) -> Vec<&[f32]> {
@@ -51,14 +51,42 @@ impl ParamGroup {
         params: &mut [&mut Params],
         rate: f32,
         update: u64,
-        rest: impl FnOnce(&[Grad]) -> Vec<Vec<f32>>,
+        rest: impl FnOnce(&[&[f32]]) -> Vec<Vec<f32>>,
     ) -> Result<f32, Diverged> {
         finite(&format_loss(whose), loss.value, update)?;
         let gradients = gradients_of(loss.node, &loss.tracked);
         // What the graph holds on to would have to be copied before it is changed.
         drop(loss.tracked);
-        let rest = rest(&gradients);
-        let all: Vec<&[f32]> = slices(&gradients).into_iter().chain(rest.iter().map(Vec::as_slice)).collect();
+        self.follow(whose, &slices(&gradients), params, rate, update, rest)
+    }
+
+    /// As [`ParamGroup::descend_with`], with gradients that were found without a graph.
+    pub fn descend_along(
+        &mut self,
+        whose: &str,
+        value: f32,
+        gradients: &[Pooled],
+        params: &mut [&mut Params],
+        rate: f32,
+        update: u64,
+        rest: impl FnOnce(&[&[f32]]) -> Vec<Vec<f32>>,
+    ) -> Result<f32, Diverged> {
+        finite(&format_loss(whose), value, update)?;
+        let gradients: Vec<&[f32]> = gradients.iter().map(|gradient| &gradient[..]).collect();
+        self.follow(whose, &gradients, params, rate, update, rest)
+    }
+
+    fn follow(
+        &mut self,
+        whose: &str,
+        gradients: &[&[f32]],
+        params: &mut [&mut Params],
+        rate: f32,
+        update: u64,
+        rest: impl FnOnce(&[&[f32]]) -> Vec<Vec<f32>>,
+    ) -> Result<f32, Diverged> {
+        let rest = rest(gradients);
+        let all: Vec<&[f32]> = gradients.iter().copied().chain(rest.iter().map(Vec::as_slice)).collect();
         let norm = self.step(params, &all, rate);
         finite(&format_gradient(whose), norm, update)
     }

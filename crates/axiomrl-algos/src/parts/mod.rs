@@ -15,4 +15,5 @@ pub mod temperature;
 pub mod torso;
 pub mod tracked;
 pub mod trunk;
+pub mod value_head;
 pub mod weight_noise;

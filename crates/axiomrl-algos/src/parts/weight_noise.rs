@@ -58,14 +58,19 @@ impl WeightNoise {
         }
     }
 
-    /// The gradient of sigma, given that of the noisy weights (which is also that of the means).
-    pub fn sigma_gradient(&self, gradient: &[f32]) -> Vec<f32> {
-        gradient.iter().zip(&self.draw).map(|(g, e)| g * e).collect()
+    /// The size of the noise, and what was drawn last.
+    pub fn sigma_and_draw(&mut self) -> (&mut Params, &[f32]) {
+        (&mut self.sigma, &self.draw)
     }
 
     pub fn visit_state(&mut self, name: &str, io: &mut StateIo<'_>) -> Result<(), StateError> {
         io.params(&format!("{name}.sigma"), &mut self.sigma)
     }
+}
+
+/// The gradient of sigma, given what was drawn and the gradient of the noisy weights (which is also that of the means).
+pub fn sigma_gradient(draw: &[f32], gradient: &[f32]) -> Vec<f32> {
+    gradient.iter().zip(draw).map(|(g, e)| g * e).collect()
 }
 
 /// sign(x) sqrt|x| of a normal draw.
@@ -92,13 +97,13 @@ mod tests {
         let mut noise = WeightNoise::new(&mean, 0.5);
         noise.draw(&mean, &mut rng);
         // First layer: 2 x 3 weights of rank one, biases equal to the outputs' draws.
-        let e = &noise.draw[..9];
+        let e = noise.draw[..9].to_vec();
         assert!((e[0] * e[4] - e[1] * e[3]).abs() < 1e-6, "rank one");
         assert!((e[0] / e[6] - e[1] / e[7]).abs() < 1e-4, "the bias has the outputs' draws");
         let at = 1;
         let wanted = mean.params.as_slice()[at] + 0.5 / 2f32.sqrt() * e[at];
         assert!((noise.noisy.params.as_slice()[at] - wanted).abs() < 1e-6);
-        assert!((noise.sigma_gradient(&[2.0; 17])[at] - 2.0 * e[at]).abs() < 1e-6);
+        assert!((sigma_gradient(noise.sigma_and_draw().1, &[2.0; 17])[at] - 2.0 * e[at]).abs() < 1e-6);
         let before = noise.noisy.params.as_slice().to_vec();
         noise.draw(&mean, &mut rng);
         assert_ne!(before, noise.noisy.params.as_slice());

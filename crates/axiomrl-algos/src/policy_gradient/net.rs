@@ -1,12 +1,14 @@
 //! A policy and a value function, apart or over one torso, with or without a memory.
 
+use crate::agent::Diverged;
 use crate::config::Problem;
+use crate::parts::descend::{Loss, ParamGroup};
 use crate::parts::input::Vision;
 use crate::parts::torso::{Sequences, Torso, TorsoSpec};
 use crate::parts::tracked::Trainable;
 use crate::state::{StateError, StateIo};
 use axiomrl_envs::Space;
-use axiomrl_nn::{Activation, CellKind, Init, Mlp, MlpSpec, Params, Tensor};
+use axiomrl_nn::{Activation, CellKind, Init, Mlp, MlpSpec, Params, Tensor, fused_loss};
 use rand_chacha::ChaCha8Rng;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -100,9 +102,42 @@ impl PolicyValueNet {
         self.value.infer(&seen, sequences.steps * sequences.rows, values);
     }
 
+    /// One step down a loss of heads and values, and of the standard deviations, which enter it directly: `loss` gives its value
+    /// and its gradients by all three. Gives the norm of the gradient.
+    pub fn descend(
+        &mut self,
+        group: &mut ParamGroup,
+        log_std: &mut Params,
+        (sequences, state): (Sequences<'_>, &[f32]),
+        (rate, update): (f32, u64),
+        loss: impl FnOnce(&[f32], &[f32]) -> (f32, [Vec<f32>; 2], Vec<f32>),
+    ) -> Result<f32, Diverged> {
+        const WHOSE: &str = "policy and value";
+        let mut by_log_std = Vec::new();
+        if !self.torso.learns() {
+            // Nothing but the two networks learns: no graph is needed.
+            let (seen, rows) = (self.torso.input.infer(sequences.obs), sequences.obs.rows);
+            let (policy, values) = (self.policy.pass(&seen, rows, None), self.value.pass(&seen, rows, None));
+            let (value, [by_head, by_values], last) = loss(policy.outputs(), values.outputs());
+            let gradients = [policy.params_gradient(&by_head), values.params_gradient(&by_values)];
+            drop((policy, values));
+            let params = &mut with_log_std(self, log_std);
+            return group.descend_along(WHOSE, value, &gradients, params, rate, update, |_| there_is(last));
+        }
+        let (outputs, tracked) = self.forward(sequences, state);
+        let mut value = 0.0;
+        let node = fused_loss(outputs, |[head, values]| {
+            let (found, gradients, last) = loss(head, values);
+            (value, by_log_std) = (found, last);
+            (found, gradients)
+        });
+        let loss = Loss { node, value, tracked };
+        group.descend_with(WHOSE, loss, &mut with_log_std(self, log_std), rate, update, |_| there_is(by_log_std))
+    }
+
     /// Heads of the policy and values as nodes of the graph, with the parameters they came from: those of
     /// [`PolicyValueNet::params`], in that order.
-    pub fn forward(&self, sequences: Sequences<'_>, state: &[f32]) -> ([Tensor<3>; 2], Vec<Tensor<2>>) {
+    fn forward(&self, sequences: Sequences<'_>, state: &[f32]) -> ([Tensor<3>; 2], Vec<Tensor<2>>) {
         let (width, [own, of_value]) = (self.state_width(), self.parts_of_state());
         let (seen, mut tracked) = self.torso.forward(sequences, &columns(state, width, own));
         let seen_by_value = match &self.value_torso {
@@ -149,6 +184,20 @@ impl Trainable for PolicyValueNet {
         let torsos = std::iter::once(&mut self.torso).chain(&mut self.value_torso).flat_map(Torso::params);
         torsos.chain([&mut self.policy.params, &mut self.value.params]).collect()
     }
+}
+
+/// All that is learned; the standard deviations last, where there are any.
+pub fn with_log_std<'a>(net: &'a mut PolicyValueNet, log_std: &'a mut Params) -> Vec<&'a mut Params> {
+    let mut params = net.params();
+    if !log_std.as_slice().is_empty() {
+        params.push(log_std);
+    }
+    params
+}
+
+/// A list of what is not empty.
+fn there_is(gradient: Vec<f32>) -> Vec<Vec<f32>> {
+    if gradient.is_empty() { Vec::new() } else { vec![gradient] }
 }
 
 /// Features, with the memory in some columns of `state`.

@@ -1,72 +1,80 @@
 //! From the values of the next state to the returns a value should represent.
 
 use super::config::{Backup, DqnConfig};
-use super::heads::Head;
-use super::outcomes::{Outcomes, row_of};
+use super::entries::{Entry, place_after};
+use super::outcomes::Outcomes;
+use super::scale::Scale;
 use crate::parts::actions::argmax;
+use crate::parts::value_head::{Head, Wanted};
 use axiomrl_core::Batch;
 use axiomrl_core::value_functions::{mellowmax, munchausen_bonus};
 
-/// The returns to represent, row after row: weighted, the weights of a row summing to 1.
+/// The returns to represent, entry after entry: weighted, the weights of an entry summing to 1.
 #[derive(Default)]
 pub struct Targets {
-    pub returns: Vec<f32>,
-    pub weights: Vec<f32>,
-    /// Where each row ends.
-    pub ends: Vec<usize>,
-    /// Expected return of each row.
+    returns: Vec<f32>,
+    weights: Vec<f32>,
+    /// Where each entry ends.
+    ends: Vec<usize>,
+    /// Expected return of each entry, on the network's scale.
     pub mean: Vec<f32>,
+    policy: Vec<f32>,
+    shift: Vec<f32>,
 }
 
 impl Targets {
-    pub fn row(&self, row: usize) -> (&[f32], &[f32]) {
-        let start = if row == 0 { 0 } else { self.ends[row - 1] };
-        (&self.returns[start..self.ends[row]], &self.weights[start..self.ends[row]])
+    pub fn entry(&self, number: usize) -> Wanted<'_> {
+        let start = if number == 0 { 0 } else { self.ends[number - 1] };
+        let range = start..self.ends[number];
+        Wanted { returns: &self.returns[range.clone()], weights: &self.weights[range] }
     }
 }
 
 /// What goes into a backup besides the batch.
 pub struct BackupInput<'a> {
     pub head: &'a Head,
-    /// The target network at the next observation.
+    pub scale: Scale,
+    pub entries: &'a [Entry],
+    /// The target network after the windows.
     pub next: &'a Outcomes,
-    /// The online network at the next observation, when it chooses the action.
+    /// The online network after the windows, when it chooses the action.
     pub online_next: Option<&'a Outcomes>,
-    /// The target network at the observation itself, for bonuses that depend on it.
+    /// The target network at the observations themselves, for bonuses that depend on it.
     pub here: Option<&'a Outcomes>,
     /// Chance of a random action in the policy that is valued.
     pub epsilon: f32,
 }
 
-/// Fills `targets` for every row of `batch`.
+/// Fills `targets` for every entry: for each return z of the next state,
+/// ```text
+/// y = h(R + bonus + D * (h^-1(z) + shift))      h is the scale on which the network values returns
+/// ```
 pub fn back_up(config: &DqnConfig, batch: &Batch, input: &BackupInput<'_>, targets: &mut Targets) {
-    let actions = input.next.actions;
-    targets.returns.clear();
-    targets.weights.clear();
-    targets.ends.clear();
-    targets.mean.clear();
-    let mut policy = vec![0.0; actions];
-    let mut shift = vec![0.0; actions];
-    let masks = batch.next_masks();
-    for row in 0..batch.rows {
-        let mask = if masks.is_empty() { &[] } else { &masks[row * actions..(row + 1) * actions] };
-        let chooser = input.online_next.unwrap_or(input.next);
-        let q_next = input.next.q(0, row);
-        next_policy(config, chooser.q(0, row), q_next, mask, input.epsilon, &mut policy, &mut shift);
-        let reward = batch.reward[row] + bonus(config, input, batch.action[row] as usize, row, q_next);
-        let discount = batch.discount[row];
-        let share = row_of(&input.next.share, row, input.next.width);
+    let BackupInput { head, scale, next, .. } = *input;
+    let actions = next.actions;
+    let Targets { returns, weights, ends, mean, policy, shift } = targets;
+    [&mut *returns, &mut *weights, &mut *mean].into_iter().for_each(Vec::clear);
+    ends.clear();
+    policy.resize(actions, 0.0);
+    shift.resize(actions, 0.0);
+    let chooser = input.online_next.unwrap_or(next);
+    for entry in input.entries {
+        let after = place_after(batch, entry.at) * actions;
+        let mask = if batch.masks.is_empty() { &[] } else { &batch.masks[after..after + actions] };
+        let q_next = next.q(0, entry.next);
+        next_policy(config, chooser.q(0, entry.next), q_next, mask, input.epsilon, policy, shift);
+        let reward = batch.reward[entry.at] + bonus(config, input, batch.action[entry.at] as usize, entry, q_next);
+        let discount = batch.discount[entry.at];
+        let start = returns.len();
         for action in (0..actions).filter(|&a| policy[a] > 0.0) {
-            let member = input.next.smallest_member(row, action);
-            input.head.for_each_return(input.next.of(member, row, action), share, |value, weight| {
-                targets.returns.push(reward + discount * (value + shift[action]));
-                targets.weights.push(weight * policy[action]);
+            let member = next.smallest_member(entry.next, action);
+            head.for_each_return(next.of(member, entry.next, action), next.share(entry.next), |z, weight| {
+                returns.push(scale.shrink(reward + discount * (scale.stretch(z) + shift[action])));
+                weights.push(weight * policy[action]);
             });
         }
-        let start = targets.ends.last().copied().unwrap_or(0);
-        targets.ends.push(targets.returns.len());
-        let row = targets.returns[start..].iter().zip(&targets.weights[start..]);
-        targets.mean.push(row.map(|(y, w)| y * w).sum());
+        ends.push(returns.len());
+        mean.push(returns[start..].iter().zip(&weights[start..]).map(|(y, w)| y * w).sum());
     }
 }
 
@@ -123,9 +131,9 @@ pub fn softmax(q: &[f32], mask: &[bool], temperature: f32, probabilities: &mut [
 }
 
 /// What is added to the reward: Munchausen's log-policy, or minus the action gap of advantage learning.
-fn bonus(config: &DqnConfig, input: &BackupInput<'_>, action: usize, row: usize, q_next: &[f32]) -> f32 {
+fn bonus(config: &DqnConfig, input: &BackupInput<'_>, action: usize, entry: &Entry, q_next: &[f32]) -> f32 {
     let Some(here) = input.here else { return 0.0 };
-    let q = here.q(0, row);
+    let q = here.q(0, entry.here);
     let mut bonus = 0.0;
     if config.munchausen_alpha > 0.0 {
         let (tau, floor) = (config.entropy_temperature, config.munchausen_clip_min);

@@ -1,10 +1,10 @@
 //! The settings of the whole family of discrete-action value learners.
 
-use crate::config::{Idle, Problem, choices, goals, layer_widths, priorities, some_updates};
+use crate::config::{Idle, Problem, goals, priorities, settings};
 use crate::parts::input::Vision;
+use crate::parts::torso::MemoryKind;
 use axiomrl_core::{GoalStrategy, Schedule};
 use axiomrl_nn::Activation;
-use garde::Validate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -53,153 +53,105 @@ pub enum Exploration {
     Boltzmann,
 }
 
-/// Settings of DQN and its relatives.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, Validate)]
-#[serde(deny_unknown_fields, default)]
-#[garde(allow_unvalidated)]
-pub struct DqnConfig {
-    /// Step size of Adam.
-    #[garde(custom(Schedule::range_ok(0.0, 1.0)))]
-    pub learning_rate: Schedule,
-    /// Adam's small number.
-    #[garde(range(min = 0.0, max = 1.0))]
-    pub adam_eps: f32,
-    /// Transitions kept.
-    #[garde(range(min = 1, max = 100_000_000))]
-    pub buffer_capacity: usize,
-    /// Transitions per update.
-    #[garde(range(min = 1, max = 65_536))]
-    pub batch_size: usize,
-    /// Random steps before the first update.
-    #[garde(range(max = 1_000_000_000_000_000_u64))]
-    pub learning_starts: u64,
-    /// Environment steps between bursts of updates.
-    #[garde(range(min = 1, max = 1_000_000_000_000_u64))]
-    pub train_frequency: u64,
-    /// Updates in a burst; -1 makes as many as steps were taken.
-    #[garde(range(min = -1, max = 100_000), custom(some_updates))]
-    pub gradient_steps: i64,
-    /// Environment steps between updates of the target network.
-    #[garde(range(min = 1, max = 1_000_000_000_000_u64))]
-    pub target_update_interval: u64,
-    /// How much of the online network the target takes over: 1 copies.
-    #[garde(range(min = 0.0, max = 1.0))]
-    pub tau: f32,
-    /// Discount per step.
-    #[garde(range(min = 0.0, max = 1.0))]
-    pub gamma: f32,
-    /// Largest global norm of a gradient.
-    #[garde(range(min = 0.0))]
-    pub max_grad_norm: f32,
-    /// What looks at images, before the hidden layers.
-    pub vision: Vision,
-    /// Widths of the hidden layers.
-    #[garde(custom(layer_widths))]
-    pub hidden_sizes: Vec<usize>,
-    /// Non-linearity of the hidden layers.
-    #[schemars(schema_with = "choices::<Activation>")]
-    pub activation: Activation,
+settings! {
+    /// Settings of DQN and its relatives.
+    pub struct DqnConfig {
+        ..learning_rate,
+        ..replay,
+        ..priorities,
+        ..goals,
+        ..network,
+        ..replayed_memory,
+        ..epsilon,
+        /// Adam's small number.
+        #[garde(range(min = 0.0, max = 1.0))]
+        pub adam_eps: f32,
+        /// Largest global norm of a gradient.
+        #[garde(range(min = 0.0))]
+        pub max_grad_norm: f32,
+        /// Environment steps between updates of the target network.
+        #[garde(range(min = 1, max = 1_000_000_000_000_u64))]
+        pub target_update_interval: u64,
+        /// How much of the online network the target takes over: 1 copies.
+        #[garde(range(min = 0.0, max = 1.0))]
+        pub tau: f32,
 
-    /// How actions are explored.
-    pub exploration: Exploration,
-    /// Chance of a random action at the start.
-    #[garde(range(min = 0.0, max = 1.0))]
-    pub epsilon_start: f64,
-    /// Chance of a random action after `exploration_fraction` of the run.
-    #[garde(range(min = 0.0, max = 1.0))]
-    pub epsilon_end: f64,
-    /// Part of the run over which the chance falls.
-    #[garde(range(min = 0.0, max = 1.0))]
-    pub exploration_fraction: f64,
-    /// Temperature of Boltzmann exploration and of the `boltzmann` backup.
-    #[garde(range(min = 1e-6, max = 1e6))]
-    pub boltzmann_temperature: f32,
-    /// Explore by noise in the weights instead of by chance.
-    pub noisy: bool,
-    /// Size of that noise at the start.
-    #[garde(range(min = 0.0, max = 10.0))]
-    pub sigma_init: f32,
+        /// How actions are explored.
+        pub exploration: Exploration,
+        /// Temperature of Boltzmann exploration and of the `boltzmann` backup.
+        #[garde(range(min = 1e-6, max = 1e6))]
+        pub boltzmann_temperature: f32,
+        /// Explore by noise in the weights instead of by chance; with a memory, in those after it.
+        pub noisy: bool,
+        /// Size of that noise at the start.
+        #[garde(range(min = 0.0, max = 10.0))]
+        pub sigma_init: f32,
 
-    /// What the network says about a return.
-    pub head: HeadKind,
-    /// Value of the state and advantage of the action in networks of their own.
-    pub dueling: bool,
-    /// Least return of a categorical head.
-    pub v_min: f32,
-    /// Greatest return of a categorical head.
-    pub v_max: f32,
-    /// Returns of a categorical head.
-    #[garde(range(min = 2, max = 10_000))]
-    pub num_atoms: usize,
-    /// Fractions of a quantile head.
-    #[garde(range(min = 1, max = 10_000))]
-    pub num_quantiles: usize,
-    /// Error up to which the quantile loss is quadratic.
-    #[garde(range(min = 1e-6, max = 1e6))]
-    pub kappa: f32,
-    /// Cosines that describe a fraction to an implicit head.
-    #[garde(range(min = 1, max = 4096))]
-    pub embedding_dim: usize,
-    /// Step size of the network that proposes fractions.
-    #[garde(custom(Schedule::range_ok(0.0, 1.0)))]
-    pub fraction_learning_rate: Schedule,
-    /// Bonus for proposing even fractions.
-    #[garde(range(min = 0.0, max = 100.0))]
-    pub fraction_ent_coef: f32,
+        /// What the network says about a return.
+        pub head: HeadKind,
+        /// Value of the state and advantage of the action in networks of their own.
+        pub dueling: bool,
+        /// Learn the values on a scale on which large ones are close together.
+        pub value_rescale: bool,
+        /// Least return of a categorical head; with `value_rescale`, on that scale.
+        pub v_min: f32,
+        /// Greatest return of a categorical head; with `value_rescale`, on that scale.
+        pub v_max: f32,
+        /// Returns of a categorical head.
+        #[garde(range(min = 2, max = 10_000))]
+        pub num_atoms: usize,
+        /// Fractions of a quantile head.
+        #[garde(range(min = 1, max = 10_000))]
+        pub num_quantiles: usize,
+        /// Error up to which the quantile loss is quadratic.
+        #[garde(range(min = 1e-6, max = 1e6))]
+        pub kappa: f32,
+        /// Cosines that describe a fraction to an implicit head.
+        #[garde(range(min = 1, max = 4096))]
+        pub embedding_dim: usize,
+        /// Step size of the network that proposes fractions.
+        #[garde(custom(Schedule::range_ok(0.0, 1.0)))]
+        pub fraction_learning_rate: Schedule,
+        /// Bonus for proposing even fractions.
+        #[garde(range(min = 0.0, max = 100.0))]
+        pub fraction_ent_coef: f32,
 
-    /// How the next state is valued.
-    pub backup: Backup,
-    /// Choose the next action, or policy, with the online network and value it with the target.
-    pub double_q: bool,
-    /// Two networks, of which the more cautious one counts.
-    pub twin: bool,
-    /// Random actions in the policy that `expected` values; absent takes the chance of exploration.
-    #[garde(inner(range(min = 0.0, max = 1.0)))]
-    pub target_epsilon: Option<f32>,
-    /// Temperature of the `soft` backup and of Munchausen's bonus.
-    #[garde(range(min = 1e-6, max = 1e6))]
-    pub entropy_temperature: f32,
-    /// Sharpness of the smooth maximum.
-    #[garde(range(min = 1e-6, max = 1e6))]
-    pub mellowmax_omega: f32,
-    /// Weight of Munchausen's bonus; 0 is none.
-    #[garde(range(min = 0.0, max = 1.0))]
-    pub munchausen_alpha: f32,
-    /// Least value of that bonus before its weight.
-    #[garde(range(max = 0.0))]
-    pub munchausen_clip_min: f32,
-    /// Weight of the action gap that advantage learning subtracts; 0 is none.
-    #[garde(range(min = 0.0, max = 1.0))]
-    pub advantage_alpha: f32,
-    /// Subtract the smaller of the gaps here and in the next state.
-    pub persistent_advantage: bool,
-    /// Weight of transitions that turned out worse than thought; 1 treats all alike.
-    #[garde(range(min = 0.0, max = 1.0))]
-    pub hysteretic_beta: f32,
-    /// Weight of the conservative penalty on actions that were not taken; 0 is none.
-    #[garde(range(min = 0.0, max = 1000.0))]
-    pub cql_alpha: f32,
-
-    /// Rewards summed before bootstrapping.
-    #[garde(range(min = 1, max = 1000))]
-    pub n_step: usize,
-    /// Draw transitions in proportion to their error.
-    pub prioritized_replay: bool,
-    /// How strongly the error counts: 0 is uniform.
-    #[garde(range(min = 0.0, max = 1.0))]
-    pub prioritized_alpha: f32,
-    /// Correction for the uneven drawing, over the run.
-    #[garde(custom(Schedule::range_ok(0.0, 1.0)))]
-    pub prioritized_beta: Schedule,
-    /// Smallest error, so that no transition is forgotten.
-    #[garde(range(min = 0.0))]
-    pub prioritized_eps: f32,
-    /// Goals drawn in hindsight for every real one, where goals are part of the observation; 0 switches it off.
-    #[garde(range(min = 0, max = 100))]
-    pub n_sampled_goal: usize,
-    /// Which reached goals are drawn: `future`, `final` or `episode`.
-    #[schemars(schema_with = "choices::<GoalStrategy>")]
-    pub goal_selection_strategy: GoalStrategy,
+        /// How the next state is valued.
+        pub backup: Backup,
+        /// Choose the next action, or policy, with the online network and value it with the target.
+        pub double_q: bool,
+        /// Two networks, of which the more cautious one counts.
+        pub twin: bool,
+        /// Random actions in the policy that `expected` values; absent takes the chance of exploration.
+        #[garde(inner(range(min = 0.0, max = 1.0)))]
+        pub target_epsilon: Option<f32>,
+        /// Temperature of the `soft` backup and of Munchausen's bonus.
+        #[garde(range(min = 1e-6, max = 1e6))]
+        pub entropy_temperature: f32,
+        /// Sharpness of the smooth maximum.
+        #[garde(range(min = 1e-6, max = 1e6))]
+        pub mellowmax_omega: f32,
+        /// Weight of Munchausen's bonus; 0 is none.
+        #[garde(range(min = 0.0, max = 1.0))]
+        pub munchausen_alpha: f32,
+        /// Least value of that bonus before its weight.
+        #[garde(range(max = 0.0))]
+        pub munchausen_clip_min: f32,
+        /// Weight of the action gap that advantage learning subtracts; 0 is none.
+        #[garde(range(min = 0.0, max = 1.0))]
+        pub advantage_alpha: f32,
+        /// Subtract the smaller of the gaps here and in the next state.
+        pub persistent_advantage: bool,
+        /// Weight of transitions that turned out worse than thought; 1 treats all alike.
+        #[garde(range(min = 0.0, max = 1.0))]
+        pub hysteretic_beta: f32,
+        /// Weight of the conservative penalty on actions that were not taken; 0 is none.
+        #[garde(range(min = 0.0, max = 1000.0))]
+        pub cql_alpha: f32,
+        /// Part of the largest error in that of a sequence; the rest is the mean.
+        #[garde(range(min = 0.0, max = 1.0))]
+        pub priority_eta: f32,
+    }
 }
 
 impl Default for DqnConfig {
@@ -219,6 +171,13 @@ impl Default for DqnConfig {
             vision: Vision::Auto,
             hidden_sizes: vec![64, 64],
             activation: Activation::Relu,
+            memory: MemoryKind::None,
+            recurrent_hidden_size: 64,
+            head_sizes: Vec::new(),
+            sequence_length: 10,
+            burn_in: 0,
+            overlap: None,
+            stored_state: false,
             exploration: Exploration::Epsilon,
             epsilon_start: 1.0,
             epsilon_end: 0.05,
@@ -228,6 +187,7 @@ impl Default for DqnConfig {
             sigma_init: 0.5,
             head: HeadKind::Scalar,
             dueling: false,
+            value_rescale: false,
             v_min: 0.0,
             v_max: 100.0,
             num_atoms: 51,
@@ -253,6 +213,7 @@ impl Default for DqnConfig {
             prioritized_alpha: 0.6,
             prioritized_beta: Schedule::linear(0.4, 1.0),
             prioritized_eps: 1e-6,
+            priority_eta: 0.9,
             n_sampled_goal: 0,
             goal_selection_strategy: GoalStrategy::Future,
         }
@@ -272,7 +233,34 @@ impl DqnConfig {
         })?;
         Problem::when(self.exploration == Exploration::Boltzmann && self.noisy, &["exploration", "noisy"], || {
             "choose either `noisy` or `exploration: boltzmann`".to_owned()
+        })?;
+        if self.remembers() { self.check_memory() } else { Ok(()) }
+    }
+
+    /// What contradicts a memory.
+    fn check_memory(&self) -> Result<(), Problem> {
+        let (length, burn_in) = (self.sequence_length, self.burn_in);
+        Problem::when(length <= burn_in, &["burn_in", "sequence_length"], || {
+            format!(
+                "`burn_in` {burn_in} leaves nothing to learn of a `sequence_length` of {length}; make the sequence longer or \
+                 the burn-in shorter"
+            )
+        })?;
+        Problem::when(self.n_sampled_goal > 0, &["n_sampled_goal", "memory"], || {
+            "goals are drawn in hindsight for single steps, and a memory is trained on sequences; set `n_sampled_goal: 0` or \
+             `memory: none`"
+                .to_owned()
         })
+    }
+
+    /// Whether there is a memory.
+    pub fn remembers(&self) -> bool {
+        self.memory != MemoryKind::None
+    }
+
+    /// Steps that a sequence shares with the next.
+    pub fn overlap(&self) -> usize {
+        self.overlap.unwrap_or(self.sequence_length / 2)
     }
 
     fn implicit(&self) -> bool {
@@ -337,8 +325,58 @@ impl DqnConfig {
                 "advantage_alpha",
                 "no action gap is subtracted; set `advantage_alpha`",
             ),
+            idle(
+                !self.remembers(),
+                &[
+                    "recurrent_hidden_size",
+                    "head_sizes",
+                    "sequence_length",
+                    "burn_in",
+                    "overlap",
+                    "stored_state",
+                    "priority_eta",
+                ],
+                "memory",
+                "nothing is remembered, so there are no sequences; set `memory: lstm`",
+            ),
             priorities(!self.prioritized_replay),
             goals(self.n_sampled_goal == 0),
         ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::q_learning::Dqn;
+    use crate::registry::Algorithm;
+
+    #[test]
+    fn contradictions_of_a_memory_say_what_to_change() {
+        let plain = || DqnConfig { memory: MemoryKind::Lstm, ..DqnConfig::default() };
+        assert_eq!(Dqn::check(&plain()), Ok(()));
+        for (config, named, advice) in [
+            (DqnConfig { burn_in: 10, ..plain() }, "`burn_in` 10", "make the sequence longer"),
+            (DqnConfig { n_step: 10, ..plain() }, "`n_step` 10", "sum fewer rewards"),
+            (DqnConfig { overlap: Some(10), ..plain() }, "`overlap` 10", "lower it"),
+            (DqnConfig { buffer_capacity: 9, ..plain() }, "`buffer_capacity` 9", "make the buffer larger"),
+            (DqnConfig { n_sampled_goal: 4, ..plain() }, "hindsight", "`n_sampled_goal: 0`"),
+        ] {
+            let problem = Dqn::check(&config).unwrap_err().message;
+            assert!(problem.contains(named) && problem.contains(advice), "{problem}");
+            // Without a memory there is nothing to contradict.
+            assert_eq!(Dqn::check(&DqnConfig { memory: MemoryKind::None, ..config }), Ok(()));
+        }
+        let least = DqnConfig { burn_in: 9, n_step: 9, overlap: Some(9), buffer_capacity: 10, ..plain() };
+        assert_eq!(Dqn::check(&least), Ok(()));
+    }
+
+    #[test]
+    fn settings_of_a_memory_are_idle_without_one() {
+        let idle = |config: DqnConfig| {
+            config.idle().iter().filter(|idle| idle.now).flat_map(|idle| idle.keys).any(|key| *key == "burn_in")
+        };
+        assert!(idle(DqnConfig::default()));
+        assert!(!idle(DqnConfig { memory: MemoryKind::Gru, ..DqnConfig::default() }));
     }
 }

@@ -1,11 +1,11 @@
 //! Networks that give the outputs of every action at once: scalar, categorical and fixed-quantile heads.
 
 use super::fractions::even_fractions;
-use super::heads::Head;
+use super::model::Outputs;
 use super::outcomes::Outcomes;
 use crate::parts::weight_noise::WeightNoise;
 use crate::state::{StateError, StateIo};
-use axiomrl_nn::{Grad, Init, Mlp, MlpSpec, Params, Tensor};
+use axiomrl_nn::{Init, Mlp, MlpSpec, Params, Tensor};
 use rand_chacha::ChaCha8Rng;
 
 /// One or two streams over the same input; with two, the second is the value of the state.
@@ -17,7 +17,10 @@ pub struct DirectNet {
     noise: Vec<WeightNoise>,
     actions: usize,
     width: usize,
-    head_fractions: Vec<f32>,
+    /// The middles of equal parts: where a quantile head has its returns.
+    fractions: Vec<f32>,
+    /// All returns count alike.
+    share: Vec<f32>,
     advantages: Vec<f32>,
     state_values: Vec<f32>,
 }
@@ -42,7 +45,8 @@ impl DirectNet {
             noise,
             actions,
             width,
-            head_fractions: even_fractions(width),
+            fractions: even_fractions(width),
+            share: vec![1.0 / width as f32; width],
             advantages: Vec::new(),
             state_values: Vec::new(),
         }
@@ -52,9 +56,10 @@ impl DirectNet {
         self.action.params.members()
     }
 
-    /// The middles of equal parts: where a quantile head has its returns.
-    pub fn fractions(&self) -> &[f32] {
-        &self.head_fractions
+    /// What the streams said together, with what belongs to it.
+    pub fn outputs<'a>(&'a self, rows: usize, values: &'a [f32]) -> Outputs<'a> {
+        let (members, actions, width) = (self.members(), self.actions, self.width);
+        Outputs { members, rows, actions, width, values, fractions: &self.fractions, share: &self.share }
     }
 
     /// Draws new noise, where there is any.
@@ -64,12 +69,8 @@ impl DirectNet {
     }
 
     /// With `noisy`, with the noise drawn last; otherwise with the weights' means.
-    pub fn infer(&mut self, input: &[f32], rows: usize, noisy: bool, head: &Head, out: &mut Outcomes) {
-        let members = self.members();
-        out.members = members;
-        out.rows = rows;
-        out.actions = self.actions;
-        out.width = self.width;
+    pub fn infer(&mut self, input: &[f32], rows: usize, noisy: bool, out: &mut Outcomes) {
+        (out.members, out.rows, out.actions, out.width) = (self.members(), rows, self.actions, self.width);
         let noise = if noisy { &self.noise[..] } else { &[] };
         let action = noise.first().map_or(&self.action, |n| &n.noisy);
         if let Some(value) = &self.value {
@@ -81,18 +82,15 @@ impl DirectNet {
             action.infer(input, rows, &mut out.values);
         }
         if out.share.len() != self.width {
-            out.share = vec![1.0 / self.width as f32; self.width];
-            out.fractions.clone_from(&self.head_fractions);
+            out.share.clone_from(&self.share);
+            out.fractions.clone_from(&self.fractions);
         }
-        out.settle(head);
     }
 
     /// The streams as nodes of the graph, with the parameters they came from.
     pub fn forward(&self, input: Tensor<2>) -> (Vec<Tensor<3>>, Vec<Tensor<2>>) {
-        let means = std::iter::once(&self.action).chain(&self.value);
-        let nets: Vec<&Mlp> =
-            if self.noise.is_empty() { means.collect() } else { self.noise.iter().map(|n| &n.noisy).collect() };
-        nets.into_iter()
+        self.streams()
+            .into_iter()
             .map(|net| {
                 let params = net.params.tracked();
                 (net.forward(input.clone(), params.clone(), None), params)
@@ -100,21 +98,21 @@ impl DirectNet {
             .unzip()
     }
 
+    /// The streams as they learn: with noise in their weights, where there is any.
+    pub fn streams(&self) -> Vec<&Mlp> {
+        let means = std::iter::once(&self.action).chain(&self.value);
+        if self.noise.is_empty() { means.collect() } else { self.noise.iter().map(|n| &n.noisy).collect() }
+    }
+
     /// The joint outputs of both streams.
-    pub fn join(&self, streams: &[&[f32]]) -> Vec<f32> {
-        let mut joint = Vec::new();
-        match streams {
-            [advantages, values] => combine(advantages, values, self.actions, self.width, &mut joint),
-            _ => joint.extend_from_slice(streams[0]),
-        }
+    pub fn join(&self, [advantages, values]: [&[f32]; 2]) -> Vec<f32> {
+        let mut joint = Vec::with_capacity(advantages.len());
+        combine(advantages, values, self.actions, self.width, &mut joint);
         joint
     }
 
-    /// The gradient of each stream, given that of the joint outputs.
-    pub fn split(&self, gradient: Vec<f32>) -> Vec<Vec<f32>> {
-        if self.value.is_none() {
-            return vec![gradient];
-        }
+    /// The gradients of both streams, given that of their joint outputs.
+    pub fn split(&self, gradient: Vec<f32>) -> [Vec<f32>; 2] {
         let (actions, width) = (self.actions, self.width);
         let mut state = vec![0.0; gradient.len() / actions];
         let mut action = gradient;
@@ -127,18 +125,21 @@ impl DirectNet {
                 one.iter_mut().zip(total.iter()).for_each(|(g, t)| *g -= t / actions as f32);
             }
         }
-        vec![action, state]
+        [action, state]
     }
 
     /// All that is learned: the streams, then the size of their noise.
     pub fn params(&mut self) -> Vec<&mut Params> {
-        let means = std::iter::once(&mut self.action).chain(&mut self.value).map(|net| &mut net.params);
-        means.chain(self.noise.iter_mut().map(|n| &mut n.sigma)).collect()
+        self.params_and_draws().0
     }
 
-    /// What follows for the size of the noise from the gradients of the streams.
-    pub fn sigma_gradients(&self, gradients: &[Grad]) -> Vec<Vec<f32>> {
-        self.noise.iter().zip(gradients).map(|(noise, gradient)| noise.sigma_gradient(gradient)).collect()
+    /// As [`DirectNet::params`], with the noise that was drawn last for each stream.
+    pub fn params_and_draws(&mut self) -> (Vec<&mut Params>, Vec<&[f32]>) {
+        let mut params: Vec<_> =
+            std::iter::once(&mut self.action).chain(&mut self.value).map(|net| &mut net.params).collect();
+        let (sigmas, draws): (Vec<_>, Vec<_>) = self.noise.iter_mut().map(WeightNoise::sigma_and_draw).unzip();
+        params.extend(sigmas);
+        (params, draws)
     }
 
     pub fn visit_state(&mut self, name: &str, io: &mut StateIo<'_>) -> Result<(), StateError> {
@@ -190,7 +191,7 @@ mod tests {
         let parts = net.split(gradient.clone());
         let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f32>();
         // Linear, so <g, J x> = <J^T g, x>.
-        let left = dot(&gradient, &net.join(&[&advantages, &values]));
+        let left = dot(&gradient, &net.join([&advantages, &values]));
         assert!((left - dot(&parts[0], &advantages) - dot(&parts[1], &values)).abs() < 1e-6);
     }
 }

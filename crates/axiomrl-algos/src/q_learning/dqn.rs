@@ -21,13 +21,14 @@
 //! - Before `learning_starts`, actions are uniformly random.
 //! - Forbidden actions (masks) are neither taken nor bootstrapped from.
 //! - Images go through convolutions (`vision`) that all heads share; `hidden_sizes` come after them.
+//! - `memory: lstm` or `gru` lets the policy act on what it saw earlier: `drqn` says how that is learned. It goes with every
+//!   other setting but hindsight goals.
 //!
 //! **Reference.** Mnih and others, Human-level control through deep reinforcement learning, 2015.
 
 use super::config::{DqnConfig, HeadKind};
 use super::direct::DirectNet;
 use super::fractions::Fractions;
-use super::heads::Head;
 use super::implicit::{ImplicitModel, ImplicitNet};
 use super::learner::QLearner;
 use super::model::DirectModel;
@@ -35,8 +36,9 @@ use crate::agent::Setup;
 use crate::config::{Idle, Problem};
 use crate::parts::checks::BuildError;
 use crate::parts::hindsight::hindsight;
-use crate::parts::input::ObsEncoder;
-use crate::regimes::{Learner, ReplaySettings, prioritized_replay_settings};
+use crate::parts::torso::{Torso, TorsoSpec};
+use crate::parts::value_head::Head;
+use crate::regimes::{Learner, ReplaySettings, SequenceSettings, prioritized_replay_settings};
 use crate::registry::Algorithm;
 use axiomrl_envs::Space;
 use axiomrl_nn::{AdamConfig, Init, MlpSpec, OptimizerConfig};
@@ -48,7 +50,7 @@ impl Algorithm for Dqn {
 
     fn check(config: &DqnConfig) -> Result<(), Problem> {
         config.check()?;
-        prioritized_replay_settings!(config).map(drop)
+        store_settings(config).map(drop)
     }
 
     fn check_setup(config: &DqnConfig, setup: &Setup) -> Result<(), Problem> {
@@ -68,11 +70,19 @@ impl Algorithm for Dqn {
         let settings = replay_settings(&config, setup)?;
         let adam = OptimizerConfig::Adam(AdamConfig { eps: config.adam_eps, ..AdamConfig::default() });
         let mut rng = setup.rng("init");
-        let sight = ObsEncoder::new(setup.observation_space(), config.vision, &Init::pytorch(), &mut rng)?;
+        let memory = config.memory.cell().map(|cell| (cell, config.recurrent_hidden_size));
+        // Without a memory, the hidden layers are one network with the outputs.
+        let (before, after) = match memory {
+            Some(_) => (&config.hidden_sizes[..], &config.head_sizes[..]),
+            None => (&[][..], &config.hidden_sizes[..]),
+        };
+        let (vision, activation) = (config.vision, config.activation);
+        let observations = setup.observation_space();
+        let spec = TorsoSpec { observations, vision, layers: before, activation, memory };
+        let torso = Torso::new(&spec, &Init::pytorch(), &mut rng)?;
         let count = config.num_quantiles;
         if matches!(config.head, HeadKind::Implicit | HeadKind::Fqf) {
-            let (hidden, activation) = (&config.hidden_sizes, config.activation);
-            let net = ImplicitNet::new(sight, hidden, activation, actions, config.embedding_dim, &mut rng);
+            let net = ImplicitNet::new(torso, after, activation, actions, config.embedding_dim, &mut rng);
             let proposal = (config.head == HeadKind::Fqf).then(|| {
                 let rate = config.fraction_learning_rate.clone();
                 Fractions::new(net.features(), count, rate, config.fraction_ent_coef, &mut rng)
@@ -86,13 +96,13 @@ impl Algorithm for Dqn {
                 (Head::categorical(config.v_min, config.v_max, config.num_atoms), config.num_atoms)
             }
             HeadKind::Quantile => (Head::Quantile { kappa: config.kappa }, count),
-            _ => (Head::Scalar, 1),
+            _ => (Head::Scalar { kappa: 1.0 }, 1),
         };
-        let spec = |outputs| MlpSpec::new(sight.width(), &config.hidden_sizes, outputs, config.activation);
+        let spec = |outputs| MlpSpec::new(torso.features(), after, outputs, activation);
         let noise = config.noisy.then_some(config.sigma_init);
         let members = if config.twin { 2 } else { 1 };
         let net = DirectNet::new(spec, actions, width, members, config.dueling, noise, &mut rng);
-        let model = DirectModel::new(sight, net, &adam, config.max_grad_norm);
+        let model = DirectModel::new(torso, net, &adam, config.max_grad_norm);
         Ok(Learner::OffPolicy(Box::new(QLearner::new(config, head, actions, model)), settings))
     }
 }
@@ -100,6 +110,16 @@ impl Algorithm for Dqn {
 fn replay_settings(config: &DqnConfig, setup: &Setup) -> Result<ReplaySettings, Problem> {
     Ok(ReplaySettings {
         relabel: hindsight(config.n_sampled_goal, config.goal_selection_strategy, config.n_step, setup)?,
-        ..prioritized_replay_settings!(config)?
+        ..store_settings(config)?
     })
+}
+
+/// What of them does not depend on an environment.
+fn store_settings(config: &DqnConfig) -> Result<ReplaySettings, Problem> {
+    let sequences = config.remembers().then(|| SequenceSettings {
+        length: config.sequence_length,
+        overlap: config.overlap(),
+        stored_state: config.stored_state,
+    });
+    ReplaySettings { sequences, ..prioritized_replay_settings!(config)? }.checked()
 }

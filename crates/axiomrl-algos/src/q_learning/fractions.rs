@@ -6,11 +6,12 @@
 //! dW/dtau_i = 2 F(tau_i) - F(hat_i) - F(hat_(i-1)),   hat_i the middle of tau_i and tau_(i+1)
 //! ```
 
-use crate::agent::{Diverged, UpdateContext, finite};
-use crate::parts::descend::ParamGroup;
+use super::model::Lesson;
+use crate::agent::{Diverged, UpdateContext};
+use crate::parts::descend::{Loss, ParamGroup};
 use crate::state::{StateError, StateIo};
-use axiomrl_core::{Batch, Schedule};
-use axiomrl_nn::{Activation, Init, Mlp, MlpSpec, OptimizerConfig, RmsPropConfig, fused_loss, gradients, leaf};
+use axiomrl_core::Schedule;
+use axiomrl_nn::{Activation, Init, Mlp, MlpSpec, OptimizerConfig, RmsPropConfig, fused_loss, leaf};
 use rand_chacha::ChaCha8Rng;
 
 /// The middles of `n` equal parts.
@@ -71,47 +72,46 @@ impl Fractions {
         edges
     }
 
-    /// One step on the Wasserstein error. `at_middles` is `[row][action][count]`, `at_edges` `[row][count - 1][action]`.
+    /// One step on the Wasserstein error of the entries. `at_middles` is `[row][action][count]`, `at_edges`
+    /// `[row][count - 1][action]`.
     pub fn learn(
         &mut self,
-        batch: &Batch,
+        lesson: Lesson<'_>,
         features: &[f32],
         at_middles: &[f32],
         at_edges: &[f32],
         actions: usize,
         context: &mut UpdateContext<'_>,
     ) -> Result<(), Diverged> {
-        let (rows, count) = (batch.rows, self.count);
-        let params = self.net.params.tracked();
-        let logits = self.net.forward(leaf(features, [rows, features.len() / rows]), params.clone(), None);
-        let (mut loss, mut entropy_mean) = (0.0, 0.0);
-        let shares = &self.shares;
-        let entropy_weight = self.entropy_weight;
+        let Lesson { batch, entries, .. } = lesson;
+        let (count, n) = (self.count, entries.len().max(1) as f32);
+        let rows = self.shares.len() / count;
+        let tracked = self.net.params.tracked();
+        let logits = self.net.forward(leaf(features, [rows, features.len() / rows]), tracked.clone(), None);
+        let (mut value, mut entropy_mean) = (0.0, 0.0);
+        let (shares, entropy_weight) = (&self.shares, self.entropy_weight);
         let node = fused_loss([logits], |[_]| {
             let mut gradient = vec![0.0; rows * count];
-            for row in 0..rows {
-                let action = batch.action[row] as usize;
+            for entry in entries {
+                let (row, action) = (entry.here, batch.action[entry.at] as usize);
                 let start = (row * actions + action) * count;
                 let middles = &at_middles[start..start + count];
                 let edges: Vec<f32> =
                     (0..count - 1).map(|i| at_edges[(row * (count - 1) + i) * actions + action]).collect();
                 let slopes = edge_slopes(middles, &edges);
                 let share = &shares[row * count..(row + 1) * count];
-                let weight = batch.weight[row] / rows as f32;
+                let weight = batch.weight[entry.row] / n;
                 let out = &mut gradient[row * count..(row + 1) * count];
                 let (error, entropy) = through_softmax(share, &slopes, entropy_weight, weight, out);
-                loss += weight * (error - entropy_weight * entropy);
-                entropy_mean += entropy / rows as f32;
+                value += weight * (error - entropy_weight * entropy);
+                entropy_mean += entropy / n;
             }
-            (loss, [gradient])
+            (value, [gradient])
         });
-        let [gradient] = gradients(node, [&params]);
-        drop(params);
-        finite("the fraction loss", loss, context.number())?;
         let rate = self.rate.at(context.fraction()) as f32;
-        let norm = self.group.step(&mut [&mut self.net.params], &[&gradient], rate);
-        finite("the gradient of the fractions", norm, context.number())?;
-        context.metrics.add("fraction_loss", loss);
+        let loss = Loss { node, value, tracked: vec![tracked] };
+        self.group.descend("the fractions", loss, &mut [&mut self.net.params], rate, context.number())?;
+        context.metrics.add("fraction_loss", value);
         context.metrics.add("entropy", entropy_mean);
         Ok(())
     }

@@ -1,27 +1,24 @@
 //! Networks that give the return at any fraction they are asked for: IQN, and FQF which also learns what to ask.
 
 use super::fractions::{Fractions, even_fractions};
-use super::heads::Head;
-use super::model::{LossFn, Model, Shape};
+use super::model::{Lesson, LossFn, Model, Outputs};
 use super::outcomes::Outcomes;
-use crate::agent::{Diverged, UpdateContext, finite};
-use crate::parts::descend::{ParamGroup, slices};
-use crate::parts::input::ObsEncoder;
-use crate::parts::tracked::Trainable;
+use crate::agent::{Diverged, UpdateContext};
+use crate::parts::descend::{Loss, ParamGroup};
+use crate::parts::torso::{Sequences, Torso};
+use crate::parts::tracked::{Tracked, Trainable};
 use crate::state::{StateError, StateIo};
-use axiomrl_core::Batch;
-use axiomrl_envs::{ObsRef, Rng};
-use axiomrl_nn::{
-    Activation, Init, Mlp, MlpSpec, OptimizerConfig, Params, Tensor, fused_loss, gradients_of, leaf, values,
-};
+use axiomrl_envs::Rng;
+use axiomrl_nn::{Activation, Init, Mlp, MlpSpec, OptimizerConfig, Params, Tensor, fused_loss, leaf, values};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
 /// Features of the observation, times features of the fraction, to the returns of all actions.
 #[derive(Clone)]
 pub struct ImplicitNet {
-    sight: ObsEncoder,
-    torso: Mlp,
+    torso: Torso,
+    /// After a memory there need not be any.
+    layers: Option<Mlp>,
     embedding: Mlp,
     head: Mlp,
     actions: usize,
@@ -38,23 +35,26 @@ struct Scratch {
 }
 
 impl ImplicitNet {
+    /// `hidden` are the widths of the layers between the torso and the features.
     pub fn new(
-        sight: ObsEncoder,
+        torso: Torso,
         hidden: &[usize],
         activation: Activation,
         actions: usize,
         cosines: usize,
         rng: &mut ChaCha8Rng,
     ) -> Self {
-        let width = hidden.last().copied().unwrap_or(64);
+        let remembers = torso.state_width() > 0;
+        let width = hidden.last().copied().unwrap_or(if remembers { torso.features() } else { 64 });
         let before = &hidden[..hidden.len().saturating_sub(1)];
-        let torso = MlpSpec::new(sight.width(), before, width, activation).with_output_activation(activation);
+        let layers = (!remembers || !hidden.is_empty())
+            .then(|| MlpSpec::new(torso.features(), before, width, activation).with_output_activation(activation));
         let embedding = MlpSpec::new(cosines, &[], width, activation).with_output_activation(Activation::Relu);
         let head = MlpSpec::new(width, &[width], actions, activation);
         let mut net = |spec| Mlp::new(spec, 1, &Init::pytorch(), rng);
         Self {
-            sight,
-            torso: net(torso),
+            torso,
+            layers: layers.map(&mut net),
             embedding: net(embedding),
             head: net(head),
             actions,
@@ -64,12 +64,15 @@ impl ImplicitNet {
     }
 
     pub fn features(&self) -> usize {
-        self.torso.spec.outputs
+        self.embedding.spec.outputs
     }
 
-    fn observe(&mut self, obs: ObsRef<'_>) -> &[f32] {
-        self.torso.infer(&self.sight.infer(obs), obs.rows, &mut self.scratch.features);
-        &self.scratch.features
+    fn observe(&mut self, seen: Sequences<'_>, state: &mut [f32]) -> Vec<f32> {
+        let looked = self.torso.infer(seen, state);
+        let Some(layers) = &self.layers else { return looked.into_owned() };
+        let mut features = std::mem::take(&mut self.scratch.features);
+        layers.infer(&looked, seen.steps * seen.rows, &mut features);
+        features
     }
 
     /// Returns `[row][fraction][action]` at the fractions `[row][count]` of rows with known features.
@@ -86,18 +89,21 @@ impl ImplicitNet {
         &s.outputs
     }
 
-    /// All that is learned: the sight, then torso, embedding and head.
-    fn params(&mut self) -> Vec<&mut Params> {
-        let nets = [&mut self.torso, &mut self.embedding, &mut self.head];
-        self.sight.params().into_iter().chain(nets.map(|net| &mut net.params)).collect()
-    }
-
     fn visit_state(&mut self, name: &str, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        self.sight.visit_state(name, io)?;
-        for (part, net) in [("torso", &mut self.torso), ("embedding", &mut self.embedding), ("head", &mut self.head)] {
-            io.network(&format!("{name}.{part}"), net)?;
+        self.torso.visit_state(name, io)?;
+        if let Some(layers) = &mut self.layers {
+            io.network(&format!("{name}.torso"), layers)?;
         }
-        Ok(())
+        io.network(&format!("{name}.embedding"), &mut self.embedding)?;
+        io.network(&format!("{name}.head"), &mut self.head)
+    }
+}
+
+impl Trainable for ImplicitNet {
+    /// The torso, then layers, embedding and head.
+    fn params(&mut self) -> Vec<&mut Params> {
+        let nets = self.layers.iter_mut().chain([&mut self.embedding, &mut self.head]);
+        self.torso.params().into_iter().chain(nets.map(|net| &mut net.params)).collect()
     }
 }
 
@@ -110,63 +116,67 @@ fn cosine_features(fractions: &[f32], n: usize, out: &mut Vec<f32>) {
 }
 
 /// From `[row][fraction][action]` to `[row][action][fraction]`, or back with the last two counts exchanged.
-fn turn(from: &[f32], rows: usize, outer: usize, inner: usize) -> Vec<f32> {
-    let mut to = Vec::with_capacity(from.len());
+fn turn(from: &[f32], rows: usize, outer: usize, inner: usize, to: &mut Vec<f32>) {
+    to.clear();
+    to.reserve(from.len());
     for row in from.chunks_exact(outer * inner).take(rows) {
         for i in 0..inner {
             to.extend((0..outer).map(|o| row[o * inner + i]));
         }
     }
-    to
 }
 
 /// An implicit network, its copy, and where its fractions come from.
 pub struct ImplicitModel {
-    online: ImplicitNet,
-    target: ImplicitNet,
+    nets: Tracked<ImplicitNet>,
     group: ParamGroup,
     count: usize,
+    /// All returns count alike, where fractions are drawn at random.
+    share: Vec<f32>,
     /// FQF's proposal of fractions; IQN draws them at random.
     proposal: Option<Fractions>,
 }
 
 impl ImplicitModel {
     pub fn new(
-        mut online: ImplicitNet,
+        online: ImplicitNet,
         count: usize,
         proposal: Option<Fractions>,
         optimizer: &OptimizerConfig,
         max_norm: f32,
     ) -> Self {
-        let group = ParamGroup::new(optimizer, &online.params(), max_norm);
-        let target = online.clone();
-        Self { online, target, group, count, proposal }
+        let mut nets = Tracked::new(online);
+        let group = ParamGroup::new(optimizer, &nets.online.params(), max_norm);
+        Self { nets, group, count, share: vec![1.0 / count as f32; count], proposal }
     }
 
-    fn infer(&mut self, which: Which, obs: ObsRef<'_>, draw: Option<&mut Rng>, head: &Head, out: &mut Outcomes) {
-        let net = if which == Which::Online { &mut self.online } else { &mut self.target };
-        let rows = obs.rows;
-        let features = net.observe(obs).to_vec();
+    fn infer(
+        &mut self,
+        which: Which,
+        seen: Sequences<'_>,
+        state: &mut [f32],
+        draw: Option<&mut Rng>,
+        out: &mut Outcomes,
+    ) {
+        let net = if which == Which::Online { &mut self.nets.online } else { &mut self.nets.target };
+        let rows = seen.steps * seen.rows;
+        let features = net.observe(seen, state);
         match (&mut self.proposal, draw) {
             (Some(proposal), _) => proposal.propose(&features, rows, &mut out.fractions, &mut out.share),
             (None, Some(rng)) => {
-                out.fractions = (0..rows * self.count).map(|_| rng.random::<f32>()).collect();
-                out.share = vec![1.0 / self.count as f32; self.count];
+                out.fractions.clear();
+                out.fractions.extend((0..rows * self.count).map(|_| rng.random::<f32>()));
+                out.share.clone_from(&self.share);
             }
             (None, None) => {
                 out.fractions = even_fractions(self.count).repeat(rows);
-                out.share = vec![1.0 / self.count as f32; self.count];
+                out.share.clone_from(&self.share);
             }
         }
-        let fractions = std::mem::take(&mut out.fractions);
-        out.actions = net.actions;
-        let returns = net.returns_at(&features, &fractions, rows);
-        out.members = 1;
-        out.rows = rows;
-        out.width = self.count;
-        out.values = turn(returns, rows, self.count, out.actions);
-        out.fractions = fractions;
-        out.settle(head);
+        (out.members, out.rows, out.actions, out.width) = (1, rows, net.actions, self.count);
+        let returns = net.returns_at(&features, &out.fractions, rows);
+        turn(returns, rows, self.count, out.actions, &mut out.values);
+        net.scratch.features = features;
     }
 }
 
@@ -177,71 +187,79 @@ enum Which {
 }
 
 impl Model for ImplicitModel {
-    fn infer_online(&mut self, obs: ObsRef<'_>, noise: Option<&mut Rng>, head: &Head, out: &mut Outcomes) {
-        self.infer(Which::Online, obs, noise, head, out);
+    fn memory_width(&self) -> usize {
+        self.nets.online.torso.state_width()
     }
 
-    fn infer_target(&mut self, obs: ObsRef<'_>, rng: &mut Rng, head: &Head, out: &mut Outcomes) {
-        self.infer(Which::Target, obs, Some(rng), head, out);
+    fn infer_online(&mut self, seen: Sequences<'_>, state: &mut [f32], noise: Option<&mut Rng>, out: &mut Outcomes) {
+        self.infer(Which::Online, seen, state, noise, out);
     }
 
-    fn fit(
-        &mut self,
-        batch: &Batch,
-        rate: f32,
-        context: &mut UpdateContext<'_>,
-        loss: LossFn<'_>,
-    ) -> Result<f32, Diverged> {
-        let (rows, count, actions) = (batch.rows, self.count, self.online.actions);
-        let width = self.online.features();
-        let net = &mut self.online;
-        let (looked, looked_with) = net.sight.forward(batch.obs());
-        let [torso, embedding, head] = [&net.torso, &net.embedding, &net.head].map(|n| n.params.tracked());
-        let seen = net.torso.forward(looked, torso.clone(), None);
+    fn infer_target(&mut self, seen: Sequences<'_>, state: &mut [f32], rng: &mut Rng, out: &mut Outcomes) {
+        self.infer(Which::Target, seen, state, Some(rng), out);
+    }
+
+    fn remember(&self, seen: Sequences<'_>, online: &mut [f32], target: &mut [f32]) {
+        self.nets.online.torso.infer(seen, online);
+        self.nets.target.torso.infer(seen, target);
+    }
+
+    fn fit(&mut self, lesson: Lesson<'_>, context: &mut UpdateContext<'_>, loss: LossFn<'_>) -> Result<f32, Diverged> {
+        let net = &mut self.nets.online;
+        let (rows, count, actions) = (lesson.seen.steps * lesson.seen.rows, self.count, net.actions);
+        let width = net.features();
+        let (mut seen, mut tracked) = net.torso.forward(lesson.seen, lesson.state);
+        if let Some(layers) = &net.layers {
+            tracked.push(layers.params.tracked());
+            seen = layers.forward(seen, tracked[tracked.len() - 1].clone(), None).reshape([rows, width]);
+        }
         // The one pass over the observation serves the proposal too, cut off from its gradient.
         let features = values(&seen);
-        let (mut fractions, mut share) = (Vec::new(), vec![1.0 / count as f32; count]);
+        let (mut fractions, mut share) = (Vec::new(), Vec::new());
         match &mut self.proposal {
             Some(proposal) => proposal.propose(&features, rows, &mut fractions, &mut share),
-            None => fractions.extend((0..rows * count).map(|_| context.rng.random::<f32>())),
+            None => {
+                fractions.extend((0..rows * count).map(|_| context.rng.random::<f32>()));
+                share.clone_from(&self.share);
+            }
         }
         let mut cosines = Vec::new();
         cosine_features(&fractions, net.cosines, &mut cosines);
-        let asked = net.embedding.forward(leaf(&cosines, [rows * count, net.cosines]), embedding.clone(), None);
+        let [embedding, head] = [&net.embedding, &net.head].map(|n| n.params.tracked());
+        tracked.extend([embedding.clone(), head.clone()]);
+        let asked = net.embedding.forward(leaf(&cosines, [rows * count, net.cosines]), embedding, None);
         let joint: Tensor<3> = seen.reshape([rows, 1, width]) * asked.reshape([rows, count, width]);
-        let returns = net.head.forward(joint.reshape([rows * count, width]), head.clone(), None);
-        let mut found = Vec::new();
+        let returns = net.head.forward(joint.reshape([rows * count, width]), head, None);
+        let (mut value, mut found) = (0.0, Vec::new());
         let node = fused_loss([returns], |[returns]| {
-            found = turn(returns, rows, count, actions);
-            let shape = Shape { members: 1, width: count, fractions: &fractions, share: &share };
-            let (value, gradient) = loss(shape, &found);
-            (value, [turn(&gradient, rows, actions, count)])
+            turn(returns, rows, count, actions, &mut found);
+            let (fractions, share) = (&fractions[..], &share[..]);
+            let (loss, by_action) =
+                loss(Outputs { members: 1, rows, actions, width: count, values: &found, fractions, share });
+            value = loss;
+            let mut gradient = Vec::new();
+            turn(&by_action, rows, actions, count, &mut gradient);
+            (value, [gradient])
         });
-        let params: Vec<_> = looked_with.into_iter().chain([torso, embedding, head]).collect();
-        let gradients = gradients_of(node, &params);
-        drop(params);
         if let Some(proposal) = &mut self.proposal {
-            let between = proposal.inner_edges(rows);
-            let at_edges = net.returns_at(&features, &between, rows).to_vec();
-            proposal.learn(batch, &features, &found, &at_edges, actions, context)?;
+            let at_edges = net.returns_at(&features, &proposal.inner_edges(rows), rows);
+            proposal.learn(lesson, &features, &found, at_edges, actions, context)?;
         }
-        let norm = self.group.step(&mut self.online.params(), &slices(&gradients), rate);
-        finite("the gradient of the Q-network", norm, context.number())
+        let loss = Loss { node, value, tracked };
+        self.group.descend("the Q-network", loss, &mut net.params(), lesson.rate, context.number())
     }
 
-    fn follow(&mut self, tau: f32) {
-        for (target, online) in self.target.params().into_iter().zip(self.online.params()) {
-            target.polyak_from(online, tau);
-        }
+    fn soft_update(&mut self, tau: f32) {
+        self.nets.soft_update(tau);
     }
 
     fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        self.online.visit_state("q", io)?;
+        self.nets.online.visit_state("q", io)?;
         self.proposal.as_mut().map_or(Ok(()), |p| p.visit_policy(io))
     }
 
     fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        self.target.visit_state("q_target", io)?;
+        self.nets.target.visit_state("q_target", io)?;
         self.group.visit_state("q", io)?;
         self.proposal.as_mut().map_or(Ok(()), |p| p.visit_state(io))
     }
@@ -251,24 +269,39 @@ impl Model for ImplicitModel {
 mod tests {
     use super::*;
     use crate::parts::input::Vision;
-    use axiomrl_envs::{BoxSpace, Space};
+    use crate::parts::torso::TorsoSpec;
+    use axiomrl_envs::{BoxSpace, ObsRef, Space};
+    use axiomrl_nn::CellKind;
 
     #[test]
     fn turning_twice_gives_the_same() {
         let from: Vec<f32> = (0..24).map(|i| i as f32).collect();
-        let turned = turn(&from, 2, 3, 4);
+        let (mut turned, mut back) = (Vec::new(), Vec::new());
+        turn(&from, 2, 3, 4, &mut turned);
         assert_eq!(turned[..6], [0.0, 4.0, 8.0, 1.0, 5.0, 9.0]);
-        assert_eq!(turn(&turned, 2, 4, 3), from);
+        turn(&turned, 2, 4, 3, &mut back);
+        assert_eq!(back, from);
     }
 
     #[test]
     fn shapes_of_the_network() {
         let mut rng = axiomrl_core::stream(1, "test");
         let space = Space::Box(BoxSpace::uniform(4, -1.0, 1.0));
-        let sight = ObsEncoder::new(&space, Vision::Auto, &Init::pytorch(), &mut rng).unwrap();
-        let mut net = ImplicitNet::new(sight, &[16, 8], Activation::Relu, 3, 64, &mut rng);
-        let features = net.observe(ObsRef::of_floats(2, &[0.1; 8])).to_vec();
-        assert_eq!(features.len(), 2 * 8);
-        assert_eq!(net.returns_at(&features, &[0.2, 0.5, 0.1, 0.9], 2).len(), 2 * 2 * 3);
+        for (memory, hidden, width) in [
+            (None, &[16, 8][..], 8),
+            (None, &[], 64),
+            (Some((CellKind::Gru, 6)), &[8], 8),
+            (Some((CellKind::Gru, 6)), &[], 6),
+        ] {
+            let activation = Activation::Relu;
+            let spec = TorsoSpec { observations: &space, vision: Vision::Auto, layers: &[], activation, memory };
+            let torso = Torso::new(&spec, &Init::pytorch(), &mut rng).unwrap();
+            let mut net = ImplicitNet::new(torso, hidden, activation, 3, 64, &mut rng);
+            let mut state = vec![0.0; 2 * net.torso.state_width()];
+            let seen = Sequences::single(ObsRef::of_floats(2, &[0.1; 8]), &[true, true]);
+            let features = net.observe(seen, &mut state);
+            assert_eq!((features.len(), net.features()), (2 * width, width));
+            assert_eq!(net.returns_at(&features, &[0.2, 0.5, 0.1, 0.9], 2).len(), 2 * 2 * 3);
+        }
     }
 }

@@ -2,12 +2,15 @@
 
 use super::backup::{BackupInput, Targets, back_up, needs_here, softmax};
 use super::config::{DqnConfig, Exploration};
-use super::heads::Head;
+use super::entries::{Entry, find_entries};
 use super::loss::{LossInput, Report, batch_loss};
-use super::model::Model;
+use super::model::{Lesson, Model};
 use super::outcomes::Outcomes;
-use crate::agent::{Clock, LearnError, UpdateContext, finite};
+use super::scale::Scale;
+use crate::agent::{Clock, LearnError, UpdateContext};
 use crate::parts::actions::argmax;
+use crate::parts::torso::Sequences;
+use crate::parts::value_head::Head;
 use crate::policy::{ActInput, Actor, Memory, Mode};
 use crate::regimes::ReplayLearner;
 use crate::state::{StateError, StateIo};
@@ -20,13 +23,25 @@ use rand::RngExt;
 pub struct QLearner<M> {
     config: DqnConfig,
     head: Head,
+    scale: Scale,
     actions: usize,
     model: M,
     epsilon: Schedule,
+    entries: Vec<Entry>,
     here: Outcomes,
     next: Outcomes,
     online_next: Outcomes,
     targets: Targets,
+}
+
+/// What networks look at in an update, and what they remember before.
+struct Look<'a> {
+    /// The observations that are learned from; with a memory, all that follow, too.
+    seen: Sequences<'a>,
+    /// The observations after the windows; with a memory, the same.
+    next: Sequences<'a>,
+    online: Vec<f32>,
+    target: Vec<f32>,
 }
 
 impl<M: Model> QLearner<M> {
@@ -37,11 +52,13 @@ impl<M: Model> QLearner<M> {
             fraction: config.exploration_fraction.max(1e-9),
         };
         Self {
+            scale: Scale::of(config.value_rescale),
             config,
             head,
             actions,
             model,
             epsilon,
+            entries: Vec::new(),
             here: Outcomes::default(),
             next: Outcomes::default(),
             online_next: Outcomes::default(),
@@ -49,9 +66,20 @@ impl<M: Model> QLearner<M> {
         }
     }
 
+    fn remembers(&self) -> bool {
+        self.model.memory_width() > 0
+    }
+
     fn epsilon_at(&self, clock: Clock) -> f64 {
         // Noise in the weights takes the place of chance.
         if self.config.noisy { 0.0 } else { self.epsilon.at(clock.fraction()) }
+    }
+
+    /// What the online network says one observation further, in `self.here`.
+    fn look(&mut self, input: ActInput<'_>, memory: &mut Memory, noise: Option<&mut Rng>) {
+        let seen = Sequences::single(input.obs, &memory.starts);
+        self.model.infer_online(seen, &mut memory.state, noise, &mut self.here);
+        self.here.settle(&self.head, self.scale);
     }
 
     fn greedy(&self, input: ActInput<'_>, actions: &mut [f32]) {
@@ -76,38 +104,60 @@ impl<M: Model> QLearner<M> {
         }
     }
 
-    /// The returns that the batch's actions should have been expected to bring.
-    fn compute_targets(&mut self, batch: &Batch, clock: Clock, rng: &mut Rng) {
-        self.model.infer_target(batch.next_obs(), rng, &self.head, &mut self.next);
+    /// Finds what is learned from. With a memory, both networks first go through the burn-in, each with a memory of its own.
+    fn begin<'a>(&mut self, batch: &'a Batch) -> Look<'a> {
+        if !self.remembers() {
+            find_entries(batch, None, &mut self.entries);
+            let [seen, next] = [batch.obs(), batch.next_obs()].map(|obs| Sequences::single(obs, &[]));
+            return Look { seen, next, online: Vec::new(), target: Vec::new() };
+        }
+        let burn_in = self.config.burn_in.min(batch.steps);
+        find_entries(batch, Some(burn_in), &mut self.entries);
+        let all =
+            Sequences { steps: batch.steps + 1, rows: batch.rows, obs: batch.obs.as_ref(), resets: &batch.starts };
+        let mut online = batch.state.clone();
+        online.resize(batch.rows * self.model.memory_width(), 0.0);
+        let mut target = online.clone();
+        if burn_in > 0 {
+            self.model.remember(all.part(0, burn_in), &mut online, &mut target);
+        }
+        let seen = all.part(burn_in, batch.steps + 1);
+        Look { seen, next: seen, online, target }
+    }
+
+    /// What the networks say that the targets are made of.
+    fn look_ahead(&mut self, look: &mut Look<'_>, rng: &mut Rng) {
+        self.model.infer_target(look.next, &mut look.target, rng, &mut self.next);
+        self.next.settle(&self.head, self.scale);
+        // With a memory, the one pass over the sequence serves here and there.
+        if self.remembers() {
+            return;
+        }
         if self.config.double_q {
-            self.model.infer_online(batch.next_obs(), Some(rng), &self.head, &mut self.online_next);
+            self.model.infer_online(look.next, &mut look.online, Some(rng), &mut self.online_next);
+            self.online_next.settle(&self.head, self.scale);
         }
-        let here = needs_here(&self.config);
-        if here {
-            self.model.infer_target(batch.obs(), rng, &self.head, &mut self.here);
+        if needs_here(&self.config) {
+            self.model.infer_target(look.seen, &mut look.target, rng, &mut self.here);
+            self.here.settle(&self.head, self.scale);
         }
-        let epsilon = self.config.target_epsilon.unwrap_or(self.epsilon_at(clock) as f32);
-        let input = BackupInput {
-            head: &self.head,
-            next: &self.next,
-            online_next: self.config.double_q.then_some(&self.online_next),
-            here: here.then_some(&self.here),
-            epsilon,
-        };
-        back_up(&self.config, batch, &input, &mut self.targets);
     }
 }
 
 impl<M: Model> Actor for QLearner<M> {
+    fn memory_width(&self) -> usize {
+        self.model.memory_width()
+    }
+
     fn act(
         &mut self,
         input: ActInput<'_>,
-        _memory: &mut Memory,
+        memory: &mut Memory,
         mode: Mode,
         rng: &mut Rng,
         actions: &mut [f32],
     ) -> Result<(), LearnError> {
-        self.model.infer_online(input.obs, None, &self.head, &mut self.here);
+        self.look(input, memory, None);
         match (mode, self.config.exploration) {
             (Mode::Sample, Exploration::Boltzmann) => self.boltzmann(input, rng, actions),
             _ => self.greedy(input, actions),
@@ -124,12 +174,12 @@ impl<M: Model> ReplayLearner for QLearner<M> {
     fn explore(
         &mut self,
         input: ActInput<'_>,
-        _memory: &mut Memory,
+        memory: &mut Memory,
         clock: Clock,
         rng: &mut Rng,
         actions: &mut [f32],
     ) -> Result<(), LearnError> {
-        self.model.infer_online(input.obs, Some(rng), &self.head, &mut self.here);
+        self.look(input, memory, Some(rng));
         match self.config.exploration {
             Exploration::Epsilon => {
                 self.greedy(input, actions);
@@ -146,49 +196,52 @@ impl<M: Model> ReplayLearner for QLearner<M> {
         context: &mut UpdateContext<'_>,
         errors: &mut Vec<f32>,
     ) -> Result<(), LearnError> {
-        self.compute_targets(batch, context.clock, context.rng);
-        let rate = self.config.learning_rate.at(context.fraction()) as f32;
-        let (config, head, targets, actions) = (&self.config, &self.head, &self.targets, self.actions);
-        let mut report = Report::default();
-        let norm = self.model.fit(batch, rate, context, &mut |shape, outputs| {
-            let input = LossInput {
-                config,
-                head,
-                batch,
-                targets,
-                members: shape.members,
-                actions,
-                width: shape.width,
-                fractions: shape.fractions,
-                share: shape.share,
-            };
-            let (found, gradient) = batch_loss(&input, outputs);
+        let mut look = self.begin(batch);
+        // Z' = Q'(s'), the target network; and where they are asked for, Q(s') and Q'(s)
+        self.look_ahead(&mut look, context.rng);
+        let (remembers, rate) = (self.remembers(), self.config.learning_rate.at(context.fraction()) as f32);
+        let (exploration_rate, mut report) = (self.epsilon_at(context.clock), Report::default());
+        let Self { config, head, scale, model, entries, here, next, online_next, targets, .. } = self;
+        let (config, head, scale, entries, next) = (&*config, &*head, *scale, &entries[..], &*next);
+        let here = needs_here(config).then_some(if remembers { next } else { here });
+        let epsilon = config.target_epsilon.unwrap_or(exploration_rate as f32);
+        let lesson = Lesson { seen: look.seen, state: &look.online, batch, entries, rate };
+        let norm = model.fit(lesson, context, &mut |online| {
+            if remembers && config.double_q {
+                online.write_to(online_next);
+                online_next.settle(head, scale);
+            }
+            let online_next = config.double_q.then_some(&*online_next);
+            let input = BackupInput { head, scale, entries, next, online_next, here, epsilon };
+            // y = R + D * Z'(s', a*), a* = argmax_a Q'(s', a); with double_q, argmax_a Q(s', a)
+            back_up(config, batch, &input, targets);
+            // loss = mean w * d(Q(s, a), y), d Huber's loss, the cross-entropy, or that of quantiles
+            let (found, gradient) = batch_loss(&LossInput { config, head, batch, entries, targets }, &online, errors);
             report = found;
             (report.loss, gradient)
         })?;
-        finite("the loss", report.loss, context.number())?;
-        errors.extend_from_slice(&report.errors);
         let metrics = &mut *context.metrics;
         metrics.add("loss", report.loss);
         metrics.add("q_value_mean", report.q_mean);
         metrics.add("q_max", report.q_max);
-        metrics.add("target_mean", targets.mean.iter().sum::<f32>() / batch.rows as f32);
+        metrics.add("target_mean", report.target_mean);
         metrics.add("td_error_mean", report.td_error_mean);
         metrics.add("grad_norm", norm);
         metrics.set("learning_rate", f64::from(rate));
-        metrics.set("exploration_rate", self.epsilon_at(context.clock));
+        metrics.set("exploration_rate", exploration_rate);
         Ok(())
     }
 
     fn stepped(&mut self, before: u64, after: u64) {
         let every = self.config.target_update_interval;
         if before / every < after / every {
-            self.model.follow(self.config.tau);
+            self.model.soft_update(self.config.tau);
         }
     }
 
+    /// With an empty memory.
     fn values(&mut self, input: ActInput<'_>, values: &mut [f32]) -> bool {
-        self.model.infer_online(input.obs, None, &self.head, &mut self.here);
+        self.look(input, &mut Memory::new(input.rows(), self.memory_width()), None);
         for (row, value) in values.iter_mut().enumerate() {
             let q = self.here.q(0, row);
             *value = q[argmax(q, input.mask(row))];

@@ -1,6 +1,7 @@
 //! The members of the family: what each name sets apart from plain DQN.
 
 use super::config::{Backup, DqnConfig, Exploration, HeadKind};
+use crate::parts::torso::MemoryKind;
 use axiomrl_core::Schedule;
 
 /// The page of a variant, next to this crate's sources.
@@ -12,7 +13,13 @@ macro_rules! page {
 
 type Preset = fn() -> DqnConfig;
 
-/// Name, summary, page and settings of every variant.
+/// Those with a memory.
+pub const WITH_MEMORY: &[(&str, &str, &str, Preset)] = &[
+    ("drqn", "Deep Q-learning with an LSTM", page!("drqn"), drqn),
+    ("r2d2", "Recurrent Q-learning with burn-in, stored memory and priorities", page!("r2d2"), r2d2),
+];
+
+/// Name, summary, page and settings of every variant without a memory.
 pub const VARIANTS: &[(&str, &str, &str, Preset)] = &[
     ("double_dqn", "DQN that chooses and values the next action with different networks", page!("double_dqn"), || {
         DqnConfig { double_q: true, ..base() }
@@ -135,6 +142,39 @@ pub const VARIANTS: &[(&str, &str, &str, Preset)] = &[
 
 fn base() -> DqnConfig {
     DqnConfig::default()
+}
+
+/// Deep recurrent Q-learning: a memory, learned from sequences.
+pub fn drqn() -> DqnConfig {
+    DqnConfig {
+        memory: MemoryKind::Lstm,
+        hidden_sizes: vec![64],
+        buffer_capacity: 50_000,
+        batch_size: 32,
+        train_frequency: 4,
+        target_update_interval: 500,
+        exploration_fraction: 0.2,
+        ..base()
+    }
+}
+
+/// What R2D2 adds.
+pub fn r2d2() -> DqnConfig {
+    DqnConfig {
+        adam_eps: 1e-3,
+        head_sizes: vec![64],
+        dueling: true,
+        sequence_length: 20,
+        burn_in: 5,
+        stored_state: true,
+        double_q: true,
+        n_step: 5,
+        value_rescale: true,
+        prioritized_replay: true,
+        prioritized_alpha: 0.9,
+        prioritized_beta: Schedule::Constant(0.6),
+        ..drqn()
+    }
 }
 
 fn rainbow() -> DqnConfig {

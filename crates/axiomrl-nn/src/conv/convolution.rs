@@ -6,10 +6,14 @@ use super::windows::Windows;
 use crate::buffers::Pooled;
 use crate::images::Pixels;
 use crate::kernels::activation::{Activation, activate, activation_backward, bias_activation};
-use crate::kernels::matmul::{Left, product};
-use crate::kernels::patches::{Window, fold};
+use crate::kernels::matmul::{Left, Repeated, product};
+use crate::kernels::patches::{Window, fold_next};
 use crate::kernels::transpose::transpose;
 use crate::layout::TensorLayout;
+
+/// Gradients of patches are folded into images before they leave the cache: about so many values at a time, in whole tiles.
+const BLOCK_VALUES: usize = 1 << 15;
+const BLOCK_ROWS: usize = 24;
 
 /// A convolution's geometry and the place of its parameters.
 #[derive(Clone, Copy, Debug)]
@@ -122,17 +126,11 @@ impl Convolution {
         trace: ConvTrace<'_>,
         grad: &mut [f32],
         mut grad_params: Option<&mut [f32]>,
-        mut grad_x: Option<&mut [f32]>,
+        grad_x: Option<&mut [f32]>,
     ) {
-        let (patches, patch, image) = (self.window.patches(), self.window.patch_len(), self.window.image_len());
-        let weight = &trace.params[self.offset..self.offset + self.weights()];
-        let mut back_weight = Pooled::new(if grad_x.is_some() { weight.len() } else { 0 });
-        if grad_x.is_some() {
-            transpose(weight, &mut back_weight, patch, self.outputs);
-        }
+        let (patches, patch) = (self.window.patches(), self.window.patch_len());
         let group = self.window.group(grad.len() / self.out_len());
         let mut windows = grad_params.is_some().then(|| Windows::new(self.window, group, trace.x));
-        let mut room = Pooled::new(if grad_x.is_some() { group * patches * patch } else { 0 });
         let mut first = 0;
         for grad in grad.chunks_mut(group * self.out_len()) {
             let count = grad.len() / self.out_len();
@@ -149,15 +147,28 @@ impl Convolution {
             } else {
                 activation_backward(grad, activated, self.outputs, &mut [], trace.activation);
             }
-            if let Some(below) = grad_x.as_deref_mut() {
-                let rows = &mut room[..count * patches * patch];
-                product(rows, count * patches, patch, self.outputs, Left::Rows(grad), &back_weight, false);
-                let targets = below[first * image..(first + count) * image].chunks_exact_mut(image);
-                for (rows, target) in rows.chunks_exact(patches * patch).zip(targets) {
-                    fold(self.window, rows, target);
-                }
-            }
             first += count;
+        }
+        if let Some(grad_x) = grad_x {
+            self.input_gradient(trace.params, grad, grad_x);
+        }
+    }
+
+    /// `grad_x` from the gradient of the weighted sums.
+    fn input_gradient(&self, params: &[f32], grad: &[f32], grad_x: &mut [f32]) {
+        let patch = self.window.patch_len();
+        let weight = &params[self.offset..self.offset + self.weights()];
+        let mut back_weight = Pooled::new(weight.len());
+        transpose(weight, &mut back_weight, patch, self.outputs);
+        let patches = grad.len() / self.outputs;
+        let block = patches.min((BLOCK_VALUES / patch).max(1).next_multiple_of(BLOCK_ROWS));
+        let back_weight = Repeated::new(&back_weight, self.outputs, patch, patches / block.max(1), block);
+        let mut room = Pooled::new(block * patch);
+        for (index, grad) in grad.chunks((block * self.outputs).max(1)).enumerate() {
+            let count = grad.len() / self.outputs;
+            let rows = &mut room[..count * patch];
+            back_weight.product(rows, count, Left::Rows(grad), false);
+            fold_next(self.window, index * block, rows, grad_x);
         }
     }
 }

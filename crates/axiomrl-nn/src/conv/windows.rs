@@ -20,7 +20,11 @@ impl Windows {
     /// For up to `images` images at once, of the kind of `x`.
     pub fn new(window: Window, images: usize, x: Pixels<'_>) -> Self {
         let as_they_are = window.padding == 0 && matches!(x, Pixels::Floats(_));
-        let room = Pooled::new(if as_they_are { 0 } else { images * window.bordered_len() });
+        let mut room = Pooled::new(if as_they_are { 0 } else { images * window.bordered_len() });
+        if window.padding > 0 {
+            // Once for all groups of images: only what is inside of the border changes from one to the next.
+            room.fill(0.0);
+        }
         Self { window, starts: window.starts(images), places: window.places(), room }
     }
 

@@ -14,7 +14,6 @@ use crate::params::Params;
 use crate::tensors::{into_graph, leaf_from_bytes, on_fused_device};
 use burn::tensor::Tensor;
 use op::{map_byte_images, map_images};
-use passes::Kept;
 use rand_chacha::ChaCha8Rng;
 use std::sync::Arc;
 
@@ -55,8 +54,7 @@ impl<S: ImageSpec> ImageNet<S> {
 
     fn run(&self, x: Pixels<'_>, rows: usize, out: &mut Vec<f32>) {
         out.resize(rows * self.spec.row_lens().1, 0.0);
-        let mut kept = Kept::new(&*self.spec, rows);
-        passes::forward(&*self.spec, rows, x, self.params.as_slice(), &mut kept, out);
+        passes::infer(&*self.spec, rows, x, self.params.as_slice(), out);
     }
 
     /// Evaluates as one graph node: `x` `[rows, inputs]`, result `[rows, outputs]`. Images are flattened channels last.

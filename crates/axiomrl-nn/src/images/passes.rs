@@ -47,6 +47,10 @@ pub trait ImageNetwork: Debug + Send + Sync + 'static {
     fn flops_each(&self) -> usize;
     /// Values and choices (a max-pool's) kept of one image between the passes.
     fn kept_each(&self) -> (usize, usize);
+    /// How many images an inference, which keeps nothing, maps at a time. Must not change a bit of the results.
+    fn infer_together(&self) -> usize {
+        usize::MAX
+    }
     /// Evaluates one chunk; `kept` and `out` are its own.
     fn chunk_forward(&self, x: Pixels<'_>, params: &[f32], kept: KeptMut<'_>, out: &mut [f32]);
     /// Backward through one chunk; both gradients are overwritten.
@@ -91,6 +95,32 @@ pub struct Trace<'a> {
 /// The image at which a batch is cut, if it is.
 fn split(net: &impl ImageNetwork, images: usize) -> Option<usize> {
     (images > 1 && images * net.flops_each() >= SPLIT_FLOPS).then_some(images / 2)
+}
+
+/// Evaluates `images` images into `out`, keeping nothing: a few at a time, where the network allows it, so that what lies
+/// between its layers stays in the cache and takes little memory.
+pub fn infer(net: &impl ImageNetwork, images: usize, x: Pixels<'_>, params: &[f32], out: &mut [f32]) {
+    let (row_in, row_out) = net.row_lens();
+    let fits = x.len() == images * row_in && params.len() == net.parameters() && out.len() == images * row_out;
+    assert!(fits, "the slices do not fit the network");
+    if out.is_empty() {
+        return;
+    }
+    let run = |x: Pixels<'_>, out: &mut [f32]| {
+        let together = net.infer_together().clamp(1, out.len() / row_out);
+        let mut kept = Kept::new(net, together);
+        let (values, choices) = net.kept_each();
+        for (index, out) in out.chunks_mut(together * row_out).enumerate() {
+            let count = out.len() / row_out;
+            let x = x.images(index * together, count, row_in);
+            let (values, choices) = (&mut kept.values[..count * values], &mut kept.choices[..count * choices]);
+            net.chunk_forward(x, params, KeptMut { values, choices }, out);
+        }
+    };
+    let Some(half) = split(net, images) else { return run(x, out) };
+    let (x_first, x_second) = x.split_at(half * row_in);
+    let (out_first, out_second) = out.split_at_mut(half * row_out);
+    join(|| run(x_first, out_first), || run(x_second, out_second));
 }
 
 /// Evaluates `images` images into `out`.

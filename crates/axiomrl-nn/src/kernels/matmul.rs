@@ -2,6 +2,7 @@
 //!
 //! The choice depends on the sizes alone, so a product always gives the same bits.
 
+use super::dispatch::simd;
 use super::transpose::transpose;
 use super::vector::dot_rows;
 use crate::buffers::Pooled;
@@ -26,10 +27,16 @@ impl Left<'_> {
             Left::Rows(a) | Left::Transposed(a) => a.len() == m * k,
             Left::Strided { values, row, step } => m * k == 0 || (m - 1) * row + (k - 1) * step < values.len(),
             Left::Gathered { values, rows, steps } => {
-                let furthest = |table: &[u32]| table.iter().max().map_or(0, |at| *at as usize);
                 rows.len() == m && steps.len() == k && (m * k == 0 || furthest(rows) + furthest(steps) < values.len())
             }
         }
+    }
+}
+
+simd! {
+    /// The largest place in a table.
+    fn furthest(table: &[u32]) -> usize {
+        table.iter().fold(0, |furthest, at| furthest.max(*at)) as usize
     }
 }
 

@@ -61,18 +61,26 @@ impl Window {
 
     /// Where each patch of `images` bordered images starts.
     pub fn starts(&self, images: usize) -> Vec<u32> {
-        let columns = self.out_width();
-        let start = |image: usize, patch: usize| {
-            let (top, left) = (patch / columns * self.stride, patch % columns * self.stride);
-            (image * self.bordered_len() + top * self.bordered_row() + left * self.channels) as u32
-        };
-        (0..images).flat_map(|image| (0..self.patches()).map(move |patch| start(image, patch))).collect()
+        let (rows, columns) = (self.out_height(), self.out_width());
+        let mut starts = Vec::with_capacity(images * rows * columns);
+        for image in 0..images {
+            for row in 0..rows {
+                let first = image * self.bordered_len() + row * self.stride * self.bordered_row();
+                starts.extend((0..columns).map(|column| (first + column * self.stride * self.channels) as u32));
+            }
+        }
+        starts
     }
 
     /// Where each value of a patch lies in a bordered image, counted from the patch's start.
     pub fn places(&self) -> Vec<u32> {
-        let run = self.kernel * self.channels;
-        (0..self.patch_len()).map(|at| (at / run * self.bordered_row() + at % run) as u32).collect()
+        let run = (self.kernel * self.channels) as u32;
+        let mut places = Vec::with_capacity(self.patch_len());
+        for row in 0..self.kernel {
+            let first = (row * self.bordered_row()) as u32;
+            places.extend(first..first + run);
+        }
+        places
     }
 
     /// The part of a kernel row that lies inside the image when its first pixel is at (`y`, `x`), both counted in the padded
@@ -93,28 +101,27 @@ impl Window {
     }
 }
 
-/// Puts an image into its border of zeros; `copy` moves pixels.
+/// Puts an image inside of its border, which is left as it is; `copy` moves pixels.
 #[inline(always)]
 fn border_with<T>(window: Window, image: &[T], bordered: &mut [f32], copy: impl Fn(&mut [f32], &[T])) {
     let (row, edge) = (window.width * window.channels, window.padding * window.channels);
+    if edge == 0 {
+        return copy(bordered, image);
+    }
     let inside = window.padding * window.bordered_row();
     let end = inside + window.height * window.bordered_row();
-    bordered[..inside].fill(0.0);
-    bordered[end..].fill(0.0);
     for (to, from) in bordered[inside..end].chunks_exact_mut(row + 2 * edge).zip(image.chunks_exact(row)) {
-        to[..edge].fill(0.0);
-        to[edge + row..].fill(0.0);
         copy(&mut to[edge..edge + row], from);
     }
 }
 
 simd! {
-    /// An image with its border.
+    /// An image inside of its border, which is left as it is.
     pub fn border(window: Window, image: &[f32], bordered: &mut [f32]) {
         border_with(window, image, bordered, |to, from| to.copy_from_slice(from));
     }
 
-    /// An image of bytes, scaled to 0..1, with its border.
+    /// An image of bytes, scaled to 0..1, inside of its border, which is left as it is.
     pub fn border_bytes(window: Window, image: &[u8], bordered: &mut [f32]) {
         border_with(window, image, bordered, |to, from| {
             for (to, from) in to.iter_mut().zip(from) {
@@ -125,18 +132,54 @@ simd! {
 
     /// Adds rows of patches up into an image (without a border): the transpose of taking the patches out.
     pub fn fold(window: Window, rows: &[f32], image: &mut [f32]) {
-        image.fill(0.0);
-        let run = window.kernel * window.channels;
-        let columns = window.out_width();
-        for (position, row) in rows.chunks_exact(window.patch_len()).enumerate() {
-            let (top, left) = (position / columns * window.stride, position % columns * window.stride);
+        add_patches(window, 0, rows, image);
+    }
+
+    /// As [`fold`] for some patches of several images, from patch `first` on: those of an image may come in several calls, as
+    /// long as they come in order. What `images` held before the first patch of an image is forgotten.
+    pub fn fold_next(window: Window, first: usize, rows: &[f32], images: &mut [f32]) {
+        add_patches(window, first, rows, images);
+    }
+}
+
+#[inline(always)]
+fn add_patches(window: Window, first: usize, rows: &[f32], images: &mut [f32]) {
+    let (height, width) = (window.out_height(), window.out_width());
+    let (len, run, image_row) = (window.image_len(), window.kernel * window.channels, window.width * window.channels);
+    let whole = |at: usize, size: usize| at >= window.padding && at + window.kernel <= size + window.padding;
+    let (mut image, position) = (first / (height * width), first % (height * width));
+    let (mut y, mut x) = (position / width, position % width);
+    for row in rows.chunks_exact(window.patch_len()) {
+        let target = &mut images[image * len..(image + 1) * len];
+        if (y, x) == (0, 0) {
+            target.fill(0.0);
+        }
+        let (top, left) = (y * window.stride, x * window.stride);
+        if whole(top, window.height) && whole(left, window.width) {
+            let start = (top - window.padding) * image_row + (left - window.padding) * window.channels;
+            for (ky, from) in row.chunks_exact(run).enumerate() {
+                add(&mut target[start + ky * image_row..][..run], from);
+            }
+        } else {
             for (ky, from) in row.chunks_exact(run).enumerate() {
                 let Some((offset, start, len)) = window.inside(top + ky, left) else { continue };
-                for (to, from) in image[start..start + len].iter_mut().zip(&from[offset..offset + len]) {
-                    *to += *from;
-                }
+                add(&mut target[start..start + len], &from[offset..offset + len]);
             }
         }
+        x += 1;
+        if x == width {
+            (x, y) = (0, y + 1);
+        }
+        if y == height {
+            (y, image) = (0, image + 1);
+        }
+    }
+}
+
+#[inline(always)]
+fn add(to: &mut [f32], from: &[f32]) {
+    for (to, from) in to.iter_mut().zip(from) {
+        *to += *from;
     }
 }
 
@@ -146,7 +189,7 @@ mod tests {
 
     /// All patches of one image, copied out by their places.
     fn unfold(window: Window, image: &[f32]) -> Vec<f32> {
-        let mut bordered = vec![9.0; window.bordered_len()];
+        let mut bordered = vec![0.0; window.bordered_len()];
         border(window, image, &mut bordered);
         let mut rows = Vec::new();
         for start in window.starts(1) {
@@ -170,7 +213,7 @@ mod tests {
     #[test]
     fn bytes_are_scaled() {
         let window = Window { height: 2, width: 2, channels: 1, kernel: 1, stride: 1, padding: 1 };
-        let mut bordered = vec![9.0; 16];
+        let mut bordered = vec![0.0; 16];
         border_bytes(window, &[255, 0, 51, 102], &mut bordered);
         let inside = [bordered[5], bordered[6], bordered[9], bordered[10]];
         assert!(inside.iter().zip([1.0, 0.0, 0.2, 0.4]).all(|(a, b)| (a - b).abs() < 1e-6), "{bordered:?}");
@@ -185,6 +228,14 @@ mod tests {
             let (image, rows) = (wave(window.image_len(), 0.7), wave(window.patches() * window.patch_len(), 0.3));
             let mut folded = vec![9.0; image.len()];
             fold(window, &rows, &mut folded);
+            // Two images of the same patches, a few patches at a time.
+            let (patches, patch) = (window.patches(), window.patch_len());
+            let (twice, mut parts) = (rows.repeat(2), vec![9.0; 2 * image.len()]);
+            for first in (0..2 * patches).step_by(4) {
+                let last = (first + 4).min(2 * patches);
+                fold_next(window, first, &twice[first * patch..last * patch], &mut parts);
+            }
+            assert_eq!(parts, folded.repeat(2), "{padding} {stride}");
             let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| f64::from(a * b)).sum::<f64>();
             let unfolded = unfold(window, &image);
             assert!((dot(&unfolded, &rows) - dot(&image, &folded)).abs() < 1e-4, "{padding} {stride}");

@@ -94,17 +94,30 @@ macro_rules! tiled_product {
         #[target_feature(enable = $features)]
         pub unsafe fn packed(c: &mut [f32], m: usize, n: usize, k: usize, a: Left<'_>, b: &[f32], accumulate: bool) {
             let walk = Walk::of(a, m, k);
-            let mut panel = Pooled::new(DEPTH * PANEL);
+            // A single panel is packed as it is.
+            let narrow = n <= PANEL;
+            let mut panel = Pooled::new(if narrow { 0 } else { DEPTH * PANEL });
             for first in (0..k).step_by(DEPTH) {
                 let (depth, left) = (DEPTH.min(k - first), walk.skip(first));
+                let accumulate = accumulate || first > 0;
+                if narrow {
+                    let right = &b[first * n..];
+                    let strip = Strip { m, n, k: depth, left, right, right_row: n, width: n, accumulate };
+                    // SAFETY: the caller's guarantees; the strip is all of the columns.
+                    unsafe { narrow_block(c, strip) };
+                    continue;
+                }
                 for column in (0..n).step_by(PANEL) {
                     let width = PANEL.min(n - column);
                     let rows = b[first * n..].chunks(n).take(depth);
-                    for (to, from) in panel.chunks_exact_mut(PANEL).zip(rows) {
-                        to[..width].copy_from_slice(&from[column..column + width]);
+                    for (to, from) in panel.as_chunks_mut::<PANEL>().0.iter_mut().zip(rows) {
+                        // Most panels are whole: a copy of known length is two moves, any other one a call.
+                        match from[column..].first_chunk::<PANEL>() {
+                            Some(from) => *to = *from,
+                            None => to[..width].copy_from_slice(&from[column..]),
+                        }
                     }
-                    let (right, accumulate) = (&panel, accumulate || first > 0);
-                    let strip = Strip { m, n, k: depth, left, right, right_row: PANEL, width, accumulate };
+                    let strip = Strip { m, n, k: depth, left, right: &panel, right_row: PANEL, width, accumulate };
                     // SAFETY: the caller's guarantees; `column + width <= n`, and the panel holds `depth` rows.
                     unsafe { narrow_block(&mut c[column..], strip) };
                 }

@@ -95,6 +95,30 @@ fn the_known_encoders_and_split_batches() {
     assert_eq!(ConvSpec::small([32, 32, 1]).output_shape(), [4, 4, 32]);
 }
 
+/// Inference takes a few images at a time, and the gradient of the input some patches at a time: neither need end with an
+/// image, a group of them or a batch.
+#[test]
+fn batches_that_end_in_the_middle_of_a_block() {
+    for images in [1, 19, 20, 21, 43] {
+        check(ConvSpec::small([32, 32, 9]), images);
+    }
+    let same = |channels: usize| ConvLayer::new(channels, 3, 1, 1);
+    for channels in [16, 32, 48, 64, 80] {
+        let layers = [same(channels), same(channels), ConvLayer::new(channels, 3, 2, 0)];
+        check(ConvSpec::new([15, 13, 3], &layers, Activation::Relu), 7);
+    }
+    // One patch that is larger than a block.
+    check(ConvSpec::new([8, 8, 520], &[ConvLayer::new(2, 8, 1, 0)], Activation::Tanh), 2);
+}
+
+#[test]
+fn no_images_are_no_features() {
+    let net = network(ConvSpec::small([10, 5, 1]), 1);
+    let mut out = vec![1.0];
+    net.infer_u8(&[], 0, &mut out);
+    assert!(out.is_empty());
+}
+
 #[test]
 fn gradients_match_finite_differences() {
     let layers = [ConvLayer::new(4, 3, 2, 1), ConvLayer::new(3, 2, 1, 0)];

@@ -9,7 +9,7 @@ use crate::parts::tracked::Trainable;
 use crate::parts::trunk::Span;
 use crate::state::{StateError, StateIo};
 use axiomrl_envs::{ObsRef, Rng};
-use axiomrl_nn::{Grad, OptimizerConfig, Params, fused_loss};
+use axiomrl_nn::{OptimizerConfig, Params, fused_loss};
 use rand::RngExt;
 
 /// Similarity of a query and a key is `query' W key`, with a learned matrix W.
@@ -68,7 +68,7 @@ impl Contrast {
             encoder.params().into_iter().chain(critic.trunk.params()).chain([&mut self.matrix]).collect();
         let loss = Loss { node, value: found.loss, tracked };
         // W is no part of the graph: its gradient was found with the loss.
-        let by_matrix = |_: &[Grad]| vec![found.by_matrix];
+        let by_matrix = |_: &[&[f32]]| vec![found.by_matrix];
         self.group.descend_with("the contrastive task", loss, &mut params, rate, context.number(), by_matrix)?;
         Ok(found.loss)
     }

@@ -14,7 +14,7 @@ use crate::parts::tracked::{Trainable, soft_update};
 use crate::parts::trunk::{Span, Trunk};
 use crate::state::{StateError, StateIo};
 use axiomrl_envs::{ObsRef, Rng};
-use axiomrl_nn::{Mlp, MlpSpec, Params, Tensor, clip_scale, fused_loss, gradients, leaf, values};
+use axiomrl_nn::{Mlp, MlpSpec, Params, Tensor, clip_scale, fused_loss, leaf, values};
 use std::borrow::Cow;
 
 /// One view of the observations ahead, with the actions that follow the entries.
@@ -173,6 +173,20 @@ impl Critic {
             span
         };
         let rows = span.total();
+        if let (false, true, Net::Plain(net)) = (encoder.sees_images(), self.trunk.is_empty(), &self.net) {
+            // Nothing but the critics learns: no graph is needed.
+            let seen = encoder.infer(obs);
+            join_columns(&seen, &action, rows, &mut self.joint);
+            let pass = net.pass(&self.joint, rows, seed);
+            let (mut step, by_outputs) = self.loss(pass.outputs(), rows, views, &window, errors);
+            let gradient = [pass.params_gradient(&by_outputs)];
+            drop(pass);
+            let (group, params) = (&mut self.group, &mut self.net.params());
+            step.grad_norm =
+                group.descend_along("the critics", step.loss, &gradient, params, rate, number, |_| vec![])?;
+            step.seen = seen[..entries * encoder.width()].to_vec();
+            return Ok(step);
+        }
         let (seen, mut tracked) = encoder.forward(obs);
         let first_view = values(&seen)[..entries * encoder.width()].to_vec();
         let (features, own) = self.trunk.forward(seen, span, predicted.state);
@@ -184,7 +198,12 @@ impl Critic {
             let next = NextOutputs { out: &values(&out), rows_each: rows, first: entries, bonus: &ahead[0].bonus };
             self.targets.fill(&[next], predicted.reward, window.column(&window.batch.discount));
         }
-        let (node, mut step) = self.loss(out, rows, views, &window, errors);
+        let mut step = CriticStep::default();
+        let node = fused_loss([out], |[out]| {
+            let (found, gradient) = self.loss(out, rows, views, &window, errors);
+            step = found;
+            (step.loss, [gradient])
+        });
         let mut params: Vec<_> =
             encoder.params().into_iter().chain(self.trunk.params()).chain(self.net.params()).collect();
         let loss = Loss { node, value: step.loss, tracked };
@@ -197,12 +216,12 @@ impl Critic {
     /// Compares the entries of every view, the first of each member's `rows_each` output rows, with the targets.
     fn loss(
         &self,
-        out: Tensor<3>,
+        out: &[f32],
         rows_each: usize,
         views: usize,
         window: &Window<'_>,
         errors: &mut Vec<f32>,
-    ) -> (Tensor<1>, CriticStep) {
+    ) -> (CriticStep, Vec<f32>) {
         let (entries, rows) = (window.entries(), window.batch.rows);
         let (outputs, width) = (self.head.outputs(), self.targets.width());
         let mut step = CriticStep { value_max: f32::MIN, target_mean: self.targets.mean(), ..CriticStep::default() };
@@ -212,27 +231,23 @@ impl Critic {
         let parts: Vec<f32> = (0..rows).map(|row| (self.members * views * of_row(row).max(1)) as f32).collect();
         errors.clear();
         errors.resize(rows, 0.0);
-        let node = fused_loss([out], |[out]| {
-            let mut gradient = vec![0.0; out.len()];
-            for member in 0..self.members {
-                for shown in (0..entries * views).filter(|shown| window.counted.valid[shown % entries]) {
-                    let (entry, at) = (shown % entries, (member * rows_each + shown) * outputs);
-                    let row = window.row(entry);
-                    let weight = self.loss_coef * (window.batch.weight[row] / all as f32);
-                    let target = &self.targets.targets[entry * width..(entry + 1) * width];
-                    let place = &mut gradient[at..at + outputs];
-                    let RowFit { loss, error, mean, edge } =
-                        self.head.fit(&out[at..at + outputs], target, weight, place);
-                    step.loss += weight * loss;
-                    step.value_mean += each * mean;
-                    step.value_max = step.value_max.max(mean);
-                    step.edge_mass += each * edge;
-                    errors[row] += error / parts[row];
-                }
+        let mut gradient = vec![0.0; out.len()];
+        for member in 0..self.members {
+            for shown in (0..entries * views).filter(|shown| window.counted.valid[shown % entries]) {
+                let (entry, at) = (shown % entries, (member * rows_each + shown) * outputs);
+                let row = window.row(entry);
+                let weight = self.loss_coef * (window.batch.weight[row] / all as f32);
+                let target = &self.targets.targets[entry * width..(entry + 1) * width];
+                let place = &mut gradient[at..at + outputs];
+                let RowFit { loss, error, mean, edge } = self.head.fit(&out[at..at + outputs], target, weight, place);
+                step.loss += weight * loss;
+                step.value_mean += each * mean;
+                step.value_max = step.value_max.max(mean);
+                step.edge_mass += each * edge;
+                errors[row] += error / parts[row];
             }
-            (step.loss, [gradient])
-        });
-        (node, step)
+        }
+        (step, gradient)
     }
 
     /// dQ/da: what the critics make of actions in what was seen, held fixed themselves. The derivative of a row is cut to norm
@@ -254,35 +269,31 @@ impl Critic {
         let (inputs, outputs, members) = (net.spec.inputs, self.head.outputs(), net.params.members());
         let mut joint = Vec::with_capacity(rows * inputs);
         join_columns(features, action, rows, &mut joint);
-        let x = leaf(&joint, [rows, inputs]).require_grad();
-        let out = net.forward(x.clone(), net.params.frozen(), dropout_seed);
-        let mut value_sum = 0.0;
-        let loss = fused_loss([out], |[out]| {
-            let mut gradient = vec![0.0; out.len()];
-            let at = |member: usize, row: usize| (member * rows + row) * outputs;
-            let mut scratch = vec![0.0; outputs];
-            for row in (0..rows).filter(|&row| counted.valid[row]) {
-                let mut mean_of = |member: usize| self.head.mean(&out[at(member, row)..][..outputs], &mut scratch);
-                let (from, to, k) = match reducer {
-                    ActorReducer::First => (0, 1, 1.0),
-                    ActorReducer::Mean => (0, members, 1.0 / members as f32),
-                    ActorReducer::Min => {
-                        let lowest = (1..members).fold((0, mean_of(0)), |best, member| {
-                            let mean = mean_of(member);
-                            if mean < best.1 { (member, mean) } else { best }
-                        });
-                        (lowest.0, lowest.0 + 1, 1.0)
-                    }
-                };
-                for member in from..to {
-                    let at = at(member, row);
-                    let place = &mut gradient[at..at + outputs];
-                    value_sum += k * self.head.d_mean(&out[at..at + outputs], k, place);
+        let pass = net.pass(&joint, rows, dropout_seed);
+        let (out, mut value_sum) = (pass.outputs(), 0.0);
+        let mut gradient = vec![0.0; out.len()];
+        let at = |member: usize, row: usize| (member * rows + row) * outputs;
+        let mut scratch = vec![0.0; outputs];
+        for row in (0..rows).filter(|&row| counted.valid[row]) {
+            let mut mean_of = |member: usize| self.head.mean(&out[at(member, row)..][..outputs], &mut scratch);
+            let (from, to, k) = match reducer {
+                ActorReducer::First => (0, 1, 1.0),
+                ActorReducer::Mean => (0, members, 1.0 / members as f32),
+                ActorReducer::Min => {
+                    let lowest = (1..members).fold((0, mean_of(0)), |best, member| {
+                        let mean = mean_of(member);
+                        if mean < best.1 { (member, mean) } else { best }
+                    });
+                    (lowest.0, lowest.0 + 1, 1.0)
                 }
+            };
+            for member in from..to {
+                let at = at(member, row);
+                let place = &mut gradient[at..at + outputs];
+                value_sum += k * self.head.d_mean(&out[at..at + outputs], k, place);
             }
-            (value_sum, [gradient])
-        });
-        let [gradient] = gradients(loss, [&x]);
+        }
+        let gradient = pass.input_gradient(&gradient);
         let mut by_action = Vec::with_capacity(action.len());
         for row in gradient.chunks_exact(inputs) {
             let row = &row[inputs - action.len() / rows..];

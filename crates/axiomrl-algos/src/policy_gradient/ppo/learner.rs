@@ -3,19 +3,18 @@
 use super::PpoConfig;
 use crate::agent::{LearnError, Setup, UpdateContext};
 use crate::parts::checks::BuildError;
-use crate::parts::descend::{Loss, ParamGroup};
+use crate::parts::descend::ParamGroup;
 use crate::parts::torso::Sequences;
-use crate::parts::tracked::Trainable;
 use crate::policy::{ActInput, Actor, Memory, Mode};
 use crate::policy_gradient::minibatch::{Minibatch, PlayedSequences};
-use crate::policy_gradient::net::{PolicyValueNet, PolicyValueSpec};
+use crate::policy_gradient::net::{PolicyValueNet, PolicyValueSpec, with_log_std};
 use crate::policy_gradient::passes::Passes;
 use crate::policy_gradient::ppo_loss::PpoReport;
 use crate::policy_gradient::shared::{distribution_for, explained_variance, log_step};
 use crate::regimes::{ActedRow, Played, RolloutLearner};
 use crate::state::{StateError, StateIo};
 use axiomrl_envs::Rng;
-use axiomrl_nn::{AdamConfig, Distribution, OptimizerConfig, Params, fused_loss};
+use axiomrl_nn::{AdamConfig, Distribution, OptimizerConfig, Params};
 
 #[cfg(test)]
 mod tests;
@@ -68,15 +67,6 @@ impl PpoLearner {
             passes: Passes::default(),
         })
     }
-}
-
-/// All that is learned; the standard deviations last, where there are any.
-fn with_log_std<'a>(net: &'a mut PolicyValueNet, log_std: &'a mut Params) -> Vec<&'a mut Params> {
-    let mut params = net.params();
-    if !log_std.as_slice().is_empty() {
-        params.push(log_std);
-    }
-    params
 }
 
 impl Actor for PpoLearner {
@@ -154,21 +144,15 @@ impl RolloutLearner for PpoLearner {
         self.minibatch.gather(&sequences, &self.passes.order()[chosen], config.normalize_advantage);
 
         // loss = -mean min(r A, clip(r, 1 - c, 1 + c) A) + c_v * mean 1/2 (V - G)^2 - c_e * mean entropy
-        let (batch, log_std) = (&self.minibatch, &self.log_std);
-        let (outputs, tracked) = self.net.forward(batch.sequences(), &batch.state);
-        let (mut report, mut log_std_gradient) = (PpoReport::default(), Vec::new());
-        let node = fused_loss(outputs, |[head, values]| {
-            let (found, gradient) = batch.loss(&self.distribution, head, values, log_std.as_slice(), terms);
-            // The standard deviations enter the loss directly, so their gradient needs no graph.
-            (report, log_std_gradient) = (found, gradient.log_std);
-            (found.loss, [gradient.head, gradient.value])
-        });
-
+        let (batch, distribution, mut report) = (&self.minibatch, &self.distribution, PpoReport::default());
+        let deviations = self.log_std.as_slice().to_vec();
+        let (group, log_std, seen) = (&mut self.group, &mut self.log_std, (batch.sequences(), &batch.state[..]));
         // One step of Adam down the gradient of all, clipped as one.
-        let loss = Loss { node, value: report.loss, tracked };
-        let mut params = with_log_std(&mut self.net, &mut self.log_std);
-        let last = |_: &[_]| if log_std_gradient.is_empty() { Vec::new() } else { vec![log_std_gradient] };
-        let norm = self.group.descend_with("policy and value", loss, &mut params, rate, context.number(), last)?;
+        let norm = self.net.descend(group, log_std, seen, (rate, context.number()), |head, values| {
+            let (found, gradient) = batch.loss(distribution, head, values, &deviations, terms);
+            report = found;
+            (found.loss, [gradient.head, gradient.value], gradient.log_std)
+        })?;
 
         log_step(context.metrics, &report, norm);
         let done = self.passes.stepped(report.approx_kl, config.update_epochs, config.target_kl);

@@ -1,8 +1,10 @@
 //! What of these learners acts, on its own.
 
-use super::{Dqn, DqnConfig, Drqn, DrqnConfig, HeadKind, Naf, NafConfig};
+mod memory;
+
 use crate::agent::Setup;
 use crate::policy::{ActInput, Memory, Mode, Policy};
+use crate::q_learning::{Dqn, DqnConfig, HeadKind, Naf, NafConfig, presets};
 use crate::registry::Algorithm;
 use crate::state::{Snapshot, StateIo};
 use axiomrl_envs::{BoxSpace, ObsRef, Space, Spaces};
@@ -58,6 +60,6 @@ fn the_online_network_alone_acts() {
     let head = |head| move || DqnConfig { head, num_quantiles: 4, ..DqnConfig::default() };
     acts_from::<Dqn>(head(HeadKind::Implicit), choices(), &torso);
     acts_from::<Dqn>(head(HeadKind::Fqf), choices(), &[&torso[..], &["fractions."]].concat());
-    acts_from::<Drqn>(DrqnConfig::r2d2, choices(), &["q.encoder.", "q.recurrent.", "q.action.", "q.value."]);
+    acts_from::<Dqn>(presets::r2d2, choices(), &["q.encoder.", "q.recurrent.", "q.action.", "q.value."]);
     acts_from::<Naf>(NafConfig::default, Space::Box(BoxSpace::uniform(2, -1.0, 1.0)), &["q."]);
 }
