@@ -95,7 +95,7 @@ pub const MATRIX: &[Row] = &[
     row("ppo/acrobot", "Acrobot-v1", -100.0, 500_000),
     row("ppo/pendulum", "Pendulum-v1", -250.0, 200_000),
     row("ppo/catch", "Catch-v0", 0.9, 40_000),
-    row("ppo/pendulum_pixels", "PendulumPixels-v0", -250.0, 300_000),
+    row("ppo/pendulum_pixels", "PendulumPixels-v0", -250.0, 100_000),
     row("ddpg/pendulum", "Pendulum-v1", -200.0, 20_000),
     row("td3/pendulum", "Pendulum-v1", -200.0, 20_000),
     row("sac/pendulum", "Pendulum-v1", -200.0, 20_000),

@@ -53,6 +53,13 @@ impl<'a> PlayedSequences<'a> {
     }
 }
 
+/// A row of the rollout, and its place in the minibatch.
+#[derive(Clone, Copy)]
+pub(super) struct Copied {
+    from: usize,
+    to: usize,
+}
+
 /// Sequences time-major, the shorter ones padded at their end, and what is learned from among them.
 #[derive(Default)]
 pub struct Minibatch {
@@ -62,92 +69,93 @@ pub struct Minibatch {
     pub(super) resets: Vec<bool>,
     /// The memory before each sequence.
     pub state: Vec<f32>,
-    /// Places of the steps that were really played; the columns below hold these alone.
-    pub(super) real: Vec<usize>,
+    pub(super) chosen: Vec<Place>,
+    /// All steps of the sequences.
+    pub(super) shown: Vec<Copied>,
+    /// Those that were really played; the columns below hold these alone.
+    pub(super) learned: Vec<Copied>,
     pub action: Vec<f32>,
     pub masks: Vec<bool>,
     pub log_prob: Vec<f32>,
     pub advantage: Vec<f32>,
     pub returns: Vec<f32>,
     pub value: Vec<f32>,
-    pub(super) chosen: Vec<Place>,
 }
 
 impl Minibatch {
     /// Copies the chosen sequences side by side.
     pub fn gather(&mut self, from: &PlayedSequences<'_>, chosen: &[u32], normalize_advantage: bool) {
-        let Played { rollout, starts, states, .. } = from.played;
-        let width = from.state_width;
-        self.clear();
-        self.chosen.extend(chosen.iter().map(|&i| from.place(i as usize)));
-        self.rows = chosen.len();
-        self.steps = self.chosen.iter().map(|place| place.steps).max().unwrap_or(0);
-        self.obs.reshape(rollout.obs.widths(), self.steps * self.rows);
-        if self.chosen.iter().any(|place| place.steps < self.steps) {
-            // Padding is shown as zeros.
-            self.obs.floats.fill(0.0);
-            self.obs.bytes.fill(0);
-        }
-        if width > 0 {
-            self.resets.resize(self.steps * self.rows, false);
-            for place in &self.chosen {
-                self.state.extend_from_slice(&states[place.sequence * width..(place.sequence + 1) * width]);
-            }
-        }
-        for t in 0..self.steps {
-            for row in 0..self.rows {
-                let place = self.chosen[row];
-                if t >= place.steps {
-                    continue;
-                }
-                let (from, to) = (place.first + t * rollout.lanes, t * self.rows + row);
-                self.obs.row_mut(to).copy_from(rollout.obs.row(from));
-                if width > 0 {
-                    self.resets[to] = starts[from];
-                }
-                if rollout.valid[from] {
-                    self.real.push(to);
-                    self.copy_step(rollout, from);
-                }
-            }
-        }
-        if normalize_advantage && self.real.len() > 1 {
+        self.arrange(from, chosen);
+        self.copy_inputs(from);
+        self.copy_learned(from.played.rollout);
+        if normalize_advantage && self.learned.len() > 1 {
             standardise(&mut self.advantage);
         }
     }
 
-    fn clear(&mut self) {
-        for column in [
-            &mut self.state,
-            &mut self.action,
-            &mut self.log_prob,
-            &mut self.advantage,
-            &mut self.returns,
-            &mut self.value,
-        ] {
-            column.clear();
+    /// Gives every step its place.
+    fn arrange(&mut self, from: &PlayedSequences<'_>, chosen: &[u32]) {
+        let rollout = from.played.rollout;
+        refill(&mut self.chosen, chosen.iter().map(|&i| from.place(i as usize)));
+        self.rows = chosen.len();
+        self.steps = self.chosen.iter().map(|place| place.steps).max().unwrap_or(0);
+        self.shown.clear();
+        for t in 0..self.steps {
+            let places = self.chosen.iter().enumerate().filter(|(_, place)| t < place.steps);
+            let at = |(row, place): (usize, &Place)| Copied {
+                from: place.first + t * rollout.lanes,
+                to: t * self.rows + row,
+            };
+            self.shown.extend(places.map(at));
         }
-        self.resets.clear();
-        self.masks.clear();
-        self.real.clear();
-        self.chosen.clear();
+        refill(&mut self.learned, self.shown.iter().copied().filter(|step| rollout.valid[step.from]));
     }
 
-    fn copy_step(&mut self, rollout: &Rollout, from: usize) {
+    /// What the network is shown.
+    fn copy_inputs(&mut self, from: &PlayedSequences<'_>) {
+        let Played { rollout, starts, states, .. } = from.played;
+        let (widths, entries) = (rollout.obs.widths(), self.steps * self.rows);
+        self.obs.reshape(widths, entries);
+        if self.shown.len() < entries {
+            // Padding is shown as zeros.
+            self.obs.floats.fill(0.0);
+            self.obs.bytes.fill(0);
+        }
+        copy_rows(&rollout.obs.floats, widths.floats, &self.shown, &mut self.obs.floats);
+        copy_rows(&rollout.obs.bytes, widths.bytes, &self.shown, &mut self.obs.bytes);
+        self.resets.clear();
+        self.state.clear();
+        let width = from.state_width;
+        if width > 0 {
+            self.resets.resize(entries, false);
+            copy_rows(starts, 1, &self.shown, &mut self.resets);
+            for &Place { sequence, .. } in &self.chosen {
+                self.state.extend_from_slice(&states[sequence * width..(sequence + 1) * width]);
+            }
+        }
+    }
+
+    /// What the objective asks for.
+    fn copy_learned(&mut self, rollout: &Rollout) {
         let (actions, masks) = (rollout.spec().action_width, rollout.spec().mask_width);
-        self.action.extend_from_slice(&rollout.action[from * actions..(from + 1) * actions]);
-        self.masks.extend_from_slice(&rollout.masks[from * masks..(from + 1) * masks]);
-        self.log_prob.push(rollout.log_prob[from]);
-        self.advantage.push(rollout.advantage[from]);
-        self.returns.push(rollout.returns[from]);
-        self.value.push(rollout.value[from]);
+        self.action.clear();
+        self.masks.clear();
+        for &Copied { from, .. } in &self.learned {
+            self.action.extend_from_slice(&rollout.action[from * actions..(from + 1) * actions]);
+            self.masks.extend_from_slice(&rollout.masks[from * masks..(from + 1) * masks]);
+        }
+        let rows = || self.learned.iter().map(|step| step.from);
+        refill(&mut self.log_prob, rows().map(|row| rollout.log_prob[row]));
+        refill(&mut self.advantage, rows().map(|row| rollout.advantage[row]));
+        refill(&mut self.returns, rows().map(|row| rollout.returns[row]));
+        refill(&mut self.value, rows().map(|row| rollout.value[row]));
     }
 
     pub fn sequences(&self) -> Sequences<'_> {
         Sequences { steps: self.steps, rows: self.rows, obs: self.obs.as_ref(), resets: &self.resets }
     }
 
-    /// The objective of the real steps, from heads and values of all; padding has no gradient.
+    /// The objective of the steps that are learned from, given heads and values of all; the others have no gradient.
     pub fn loss(
         &self,
         distribution: &Distribution,
@@ -156,7 +164,7 @@ impl Minibatch {
         log_std: &[f32],
         terms: PpoTerms,
     ) -> (PpoReport, PpoGradient) {
-        if self.real.len() == self.steps * self.rows {
+        if self.learned.len() == self.steps * self.rows {
             return ppo_loss(distribution, head, values, log_std, self, terms);
         }
         let width = distribution.head_width();
@@ -166,16 +174,16 @@ impl Minibatch {
         (report, PpoGradient { head, value, ..gradient })
     }
 
-    /// The rows of real steps.
+    /// The rows that are learned from.
     fn pick(&self, all: &[f32], width: usize) -> Vec<f32> {
-        self.real.iter().flat_map(|&at| &all[at * width..(at + 1) * width]).copied().collect()
+        self.learned.iter().flat_map(|&Copied { to, .. }| &all[to * width..(to + 1) * width]).copied().collect()
     }
 
     /// Puts them back to where they came from, zeros between them.
     fn spread(&self, picked: &[f32], width: usize) -> Vec<f32> {
         let mut all = vec![0.0; self.steps * self.rows * width];
-        for (&at, row) in self.real.iter().zip(picked.chunks_exact(width)) {
-            all[at * width..(at + 1) * width].copy_from_slice(row);
+        for (&Copied { to, .. }, row) in self.learned.iter().zip(picked.chunks_exact(width)) {
+            all[to * width..(to + 1) * width].copy_from_slice(row);
         }
         all
     }
@@ -184,13 +192,31 @@ impl Minibatch {
     #[cfg(test)]
     pub fn largest_ratio_error(&self, distribution: &Distribution, head: &[f32], log_std: &[f32]) -> f32 {
         let (width, actions) = (distribution.head_width(), distribution.action_width());
-        let masks = self.masks.len() / self.real.len();
-        let ratio = |(k, &at): (usize, &usize)| {
+        let masks = self.masks.len() / self.learned.len();
+        let heads = self.pick(head, width);
+        let ratio = |k: usize| {
             let (action, mask) =
                 (&self.action[k * actions..(k + 1) * actions], &self.masks[k * masks..(k + 1) * masks]);
-            let now = distribution.log_prob(&head[at * width..(at + 1) * width], log_std, mask, action);
+            let now = distribution.log_prob(&heads[k * width..(k + 1) * width], log_std, mask, action);
             (now - self.log_prob[k]).exp()
         };
-        self.real.iter().enumerate().map(ratio).fold(0.0, |worst, r| worst.max((r - 1.0).abs()))
+        (0..self.learned.len()).map(ratio).fold(0.0, |worst, r| worst.max((r - 1.0).abs()))
+    }
+}
+
+/// Replaces what is in `list`, keeping its memory.
+fn refill<T>(list: &mut Vec<T>, with: impl Iterator<Item = T>) {
+    list.clear();
+    list.extend(with);
+}
+
+/// Copies rows of `width` entries to their places.
+fn copy_rows<T: Copy>(from: &[T], width: usize, rows: &[Copied], into: &mut [T]) {
+    if width == 0 {
+        return;
+    }
+    for row in rows {
+        let to = &mut into[row.to * width..(row.to + 1) * width];
+        to.copy_from_slice(&from[row.from * width..(row.from + 1) * width]);
     }
 }
