@@ -92,13 +92,20 @@ impl RandomShift {
 /// The image cut out at `shift` of one that was padded with its edges.
 fn shift_one(from: &[u8], to: &mut [u8], [height, width, channels]: [usize; 3], shift: [usize; 2], pad: usize) {
     let row_len = width * channels;
+    // The pixels between these come from inside of the image and are moved as they lie.
+    let first = pad.saturating_sub(shift[1]).min(width);
+    let last = (pad + width).saturating_sub(shift[1]).min(width);
     for (y, row) in to.chunks_exact_mut(row_len).enumerate() {
         let source_y = (y + shift[0]).clamp(pad, pad + height - 1) - pad;
         let source = &from[source_y * row_len..(source_y + 1) * row_len];
-        for (x, pixel) in row.chunks_exact_mut(channels).enumerate() {
-            let source_x = (x + shift[1]).clamp(pad, pad + width - 1) - pad;
-            pixel.copy_from_slice(&source[source_x * channels..(source_x + 1) * channels]);
+        let (left, rest) = row.split_at_mut(first * channels);
+        let (middle, right) = rest.split_at_mut((last - first) * channels);
+        left.chunks_exact_mut(channels).for_each(|pixel| pixel.copy_from_slice(&source[..channels]));
+        if !middle.is_empty() {
+            let start = (first + shift[1] - pad) * channels;
+            middle.copy_from_slice(&source[start..start + middle.len()]);
         }
+        right.chunks_exact_mut(channels).for_each(|pixel| pixel.copy_from_slice(&source[row_len - channels..]));
     }
 }
 
