@@ -71,8 +71,17 @@ fn every_page_says_what_it_must_and_names_settings_that_its_preset_has() {
     }
 }
 
-/// Logged numbers that pages speak of.
-const LOGGED: &[&str] = &["q_value_mean", "target_mean", "edge_mass", "support_saturated", "td_error_mean"];
+/// Logged numbers that pages speak of, and the parts of an observation with a goal.
+const LOGGED: &[&str] = &[
+    "q_value_mean",
+    "target_mean",
+    "edge_mass",
+    "support_saturated",
+    "td_error_mean",
+    "achieved_goal",
+    "desired_goal",
+    "success_rate",
+];
 
 #[test]
 fn a_setting_that_is_missing_is_the_presets_whichever_it_is() {
