@@ -1,8 +1,7 @@
 //! # Double DQN
 //!
 //! **What it does.** Chooses the next action with the online network and values it with the target network, so that one
-//! network's
-//! errors are not both the reason for a choice and its value.
+//! network's errors are not both the reason for a choice and its value.
 //!
 //! **When to use it.** Almost always in place of plain DQN: it costs one more forward pass.
 //!

@@ -17,10 +17,8 @@
 //! - Neither loss reaches the other's parameters: the proposal sees the features cut off, the quantiles see the fractions
 //!   cut off.
 //! - In a target, the quantiles of the next state count by the width of their parts, as they do in Q; for even parts that
-//!   is the
-//!   plain mean of the paper. Counted alike, uneven parts shift the target's mean to where they are dense, and every
-//! backup adds to
-//!   that.
+//!   is the plain mean of the paper. Counted alike, uneven parts shift the target's mean to where they are dense, and
+//!   every backup adds to that.
 //! - `fraction_ent_coef` rewards even parts.
 //! - Where predicted quantiles cross, a difference counts with the sign it should have had.
 //! - The features of an observation are computed once per network and update.

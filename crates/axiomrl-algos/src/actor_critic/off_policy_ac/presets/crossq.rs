@@ -1,8 +1,7 @@
 //! # CrossQ: no target networks
 //!
 //! **What it does.** SAC without target critics. Batch renormalisation inside the critics, over both ends of the
-//! transitions
-//! together, gives the stability that the slow copies gave, and learning is faster.
+//! transitions together, gives the stability that the slow copies gave, and learning is faster.
 //!
 //! **When to use it.** Sample efficiency near that of REDQ at one update per step.
 //!
@@ -18,20 +17,16 @@
 //! - One pass for both halves is the method: their actions are distributed differently, and separate statistics fail.
 //! - Normalisation stands before every linear layer of the critics, and of the actor (`actor_batch_renorm`). For
 //!   `batch_renorm_warmup` updates it is plain batch normalisation; afterwards it is corrected towards the running
-//! statistics
-//!   (bounds 3 and 5).
+//!   statistics (bounds 3 and 5).
 //! - Switch `actor_batch_renorm` off where there are only a few different observations: the running statistics then lag
-//!   behind
-//!   the weights, and the policy that is evaluated is not the one that was trained.
+//!   behind the weights, and the policy that is evaluated is not the one that was trained.
 //! - When acting, in the actor's loss (for the critics) and in targets (for the actor) the running statistics are
-//!   constants, and
-//!   the networks fold into ordinary ones.
+//!   constants, and the networks fold into ordinary ones.
 //! - Adam's `adam_beta1` is 0.5.
 //! - Everything else is as in `sac`.
 //!
 //! **Reference.** Bhatt and others, CrossQ: batch normalization in deep reinforcement learning for greater sample
-//! efficiency
-//! and simplicity, 2024.
+//! efficiency and simplicity, 2024.
 
 use super::super::settings::AcConfig;
 use axiomrl_core::Schedule;

@@ -1,8 +1,7 @@
 //! # CURL: contrastive features for control from pixels
 //!
 //! **What it does.** SAC from pixels whose encoder also learns to recognise two shifted views of the same image among
-//! those of the
-//! rest of the batch.
+//! those of the rest of the batch.
 //!
 //! **When to use it.** To compare with `drq` and `drqv2`, which reach more with less.
 //!
@@ -14,14 +13,12 @@
 //!
 //! **Details that matter.**
 //! - The encoder includes the compression to `feature_dim` numbers. Critics, actor and contrastive task share it; the
-//!   actor does
-//!   not train it.
+//!   actor does not train it.
 //! - `encoder_tau` moves the slow copy, `tau` that of the critics, every `policy_delay` updates.
 //! - Needs images: with vectors the contrastive task is left away, and what remains is SAC with a compressed input.
 //!
 //! **What is left out.** The paper cuts 84x84 views out of 100x100 images; here views are random shifts, as in `drq`. One
-//! optimiser
-//! for encoder and critics.
+//! optimiser for encoder and critics.
 //!
 //! **Reference.** Laskin, Srinivas and Abbeel, CURL: contrastive unsupervised representations for reinforcement learning,
 //! 2020.

@@ -1,8 +1,7 @@
 //! # DroQ: dropout Q-functions
 //!
 //! **What it does.** Does with two critics what REDQ does with ten: dropout and LayerNorm in the critics allow twenty
-//! updates
-//! per environment step.
+//! updates per environment step.
 //!
 //! **When to use it.** As `redq`, at a fraction of its cost.
 //!
@@ -11,8 +10,7 @@
 //!
 //! **Details that matter.**
 //! - Dropout is active in every training pass: predictions, targets and the actor's view of the critics, each with masks
-//!   of
-//!   its own. Evaluation has none.
+//!   of its own. Evaluation has none.
 //! - `critic_dropout` is small (0.01); for harder tasks up to 0.1.
 //! - Everything else is as in `redq`.
 //!

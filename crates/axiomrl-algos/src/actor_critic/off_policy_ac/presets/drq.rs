@@ -1,8 +1,7 @@
 //! # DrQ: soft actor-critic with image augmentation
 //!
 //! **What it does.** SAC from pixels, with every target averaged over `target_views` shifted views of the next image and
-//! learned
-//! by `prediction_views` shifted views of the image.
+//! learned by `prediction_views` shifted views of the image.
 //!
 //! **When to use it.** As `drqv2`, which is simpler and usually faster; DrQ explores by entropy instead of a schedule.
 //!
@@ -14,8 +13,7 @@
 //!
 //! **Details that matter.**
 //! - The encoder is trained by the critics alone. Its slow copy f' (`encoder_tau`) and that of the critics (`tau`) are
-//!   moved, and the
-//!   actor is trained, every `policy_delay` updates.
+//!   moved, and the actor is trained, every `policy_delay` updates.
 //! - Actor and critics each compress what was seen to `feature_dim` numbers, with LayerNorm and tanh.
 //! - The temperature is adapted as in `sac`, from `ent_coef_init`.
 //! - Stacked frames are stored once. Works with vectors, too: then there is nothing to shift.

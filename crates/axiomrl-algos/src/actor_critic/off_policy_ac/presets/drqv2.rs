@@ -1,8 +1,7 @@
 //! # DrQ-v2: control from pixels
 //!
 //! **What it does.** Learns continuous control from images: deterministic actor, twin critics, random shifts of the
-//! images, and
-//! returns over several steps.
+//! images, and returns over several steps.
 //!
 //! **When to use it.** Box actions seen through a camera. From vectors, `sac` or `td3` learn faster.
 //!
@@ -16,24 +15,21 @@
 //!
 //! **Details that matter.**
 //! - Images are padded with their own edge by `shift` pixels and cut out again at a random place: one shift for a whole
-//!   stack of
-//!   frames, another for the next observation.
+//!   stack of frames, another for the next observation.
 //! - The size of the noise falls with `exploration_noise` over the run; it is clipped in updates, not when acting.
 //! - Actor and critics each compress what the encoder saw to `feature_dim` numbers, with LayerNorm and tanh.
 //! - Only the critics have a slow copy; targets look with the encoder itself.
 //! - One update every two steps (`train_frequency`). Use `frame_stack: 3`, and `action_repeat: 2` as in the paper.
 //! - Stacked frames are stored once: 100,000 observations of 84x84 with three grey frames take 0.7 GB.
 //! - The sizes of the paper (`vision: drq`, 1024 hidden units) are meant for 84x84 images and patience; `vision: small`
-//!   learns
-//!   32x32 images in minutes.
+//!   learns 32x32 images in minutes.
 //! - Works with vectors, too: then there is nothing to shift.
 //!
 //! **What is left out.** Pixels are scaled to 0..1, not to -0.5..0.5. Transitions are drawn uniformly, not episode by
 //! episode.
 //!
 //! **Reference.** Yarats, Fergus, Lazaric and Pinto, Mastering visual continuous control: improved data-augmented
-//! reinforcement
-//! learning, 2021.
+//! reinforcement learning, 2021.
 
 use super::super::settings::AcConfig;
 use crate::parts::squashed_actor::ActorKind;

@@ -20,20 +20,18 @@
 //! - `ent_coef: auto` adapts alpha to `target_entropy` (minus the number of actions by default); a number fixes it.
 //! - `exploration: colored` replaces the independent draws by pink noise of the same size while collecting: where reward
 //!   lies far from the start, independent noise trembles on the spot. `exploration: state_dependent` (gSDE) replaces them
-//! by a
-//!   random linear function of the policy's last hidden layer, drawn anew for each episode: smooth where the state is.
+//!   by a random linear function of the policy's last hidden layer, drawn anew for each episode: smooth where the state
+//!   is.
 //! - Termination and time limits are told apart: a time limit does not make the future worthless.
 //! - Before `learning_starts`, actions are uniformly random.
 //! - Images are seen by convolutions (`vision`) that the critics train; actor and critics each compress what was seen to
 //!   `feature_dim` numbers, 50 if nothing is said, and the actor does not train what it sees by. Parts of a Dict that are
-//! no
-//!   images are seen beside them. `shift: 4` shows them shifted at random, as `drq` does, and learns far faster.
+//!   no images are seen beside them. `shift: 4` shows them shifted at random, as `drq` does, and learns far faster.
 //!
 //! **What is left out.** The value network of the first publication.
 //!
 //! **Reference.** Haarnoja and others, Soft actor-critic algorithms and applications, 2018. Pink noise: Eberhard and
-//! others,
-//! Pink noise is all you need, 2023.
+//! others, Pink noise is all you need, 2023.
 
 use super::super::settings::{AcConfig, ActorReducer, CriticOutput, TargetAction, TargetReducer};
 use crate::parts::squashed_actor::ActorKind;

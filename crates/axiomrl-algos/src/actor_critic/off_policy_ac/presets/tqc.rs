@@ -22,8 +22,7 @@
 //! **What is left out.** Two critics by default, where the publication uses five (`n_critics`).
 //!
 //! **Reference.** Kuznetsov and others, Controlling overestimation bias with truncated mixture of continuous
-//! distributional
-//! quantile critics, 2020.
+//! distributional quantile critics, 2020.
 
 use super::super::settings::{AcConfig, ActorReducer, CriticOutput, TargetReducer};
 
