@@ -35,8 +35,8 @@ fn every_name_has_the_same_defaults_wherever_they_are_asked_for() {
 
 /// What stands between backticks on a page, outside of its formulas.
 fn quoted(page: &str) -> Vec<String> {
-    let mut outside: Vec<&str> = page.split("```").step_by(2).collect();
-    let text = outside.drain(..).collect::<Vec<_>>().join(" ").replace('\n', " ");
+    let outside: Vec<&str> = page.split("```").step_by(2).collect();
+    let text = outside.join(" ").replace('\n', " ");
     text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 

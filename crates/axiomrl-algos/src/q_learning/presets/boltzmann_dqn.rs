@@ -23,9 +23,5 @@ use super::super::config::{Backup, DqnConfig, Exploration};
 pub const SUMMARY: &str = "DQN that explores and backs up with a softmax policy";
 
 pub fn preset() -> DqnConfig {
-    DqnConfig {
-        backup: Backup::Boltzmann,
-        exploration: Exploration::Boltzmann,
-        ..DqnConfig::default()
-    }
+    DqnConfig { backup: Backup::Boltzmann, exploration: Exploration::Boltzmann, ..DqnConfig::default() }
 }

@@ -24,9 +24,5 @@ use super::super::config::{DqnConfig, HeadKind};
 pub const SUMMARY: &str = "Distributional DQN over fixed returns";
 
 pub fn preset() -> DqnConfig {
-    DqnConfig {
-        head: HeadKind::Categorical,
-        adam_eps: 0.01 / 32.0,
-        ..DqnConfig::default()
-    }
+    DqnConfig { head: HeadKind::Categorical, adam_eps: 0.01 / 32.0, ..DqnConfig::default() }
 }

@@ -22,8 +22,5 @@ use super::super::config::DqnConfig;
 pub const SUMMARY: &str = "DQN with a conservative penalty on actions not taken";
 
 pub fn preset() -> DqnConfig {
-    DqnConfig {
-        cql_alpha: 1.0,
-        ..DqnConfig::default()
-    }
+    DqnConfig { cql_alpha: 1.0, ..DqnConfig::default() }
 }

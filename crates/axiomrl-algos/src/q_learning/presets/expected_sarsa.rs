@@ -23,8 +23,5 @@ use super::super::config::{Backup, DqnConfig};
 pub const SUMMARY: &str = "Values the policy that explores, not the greedy one";
 
 pub fn preset() -> DqnConfig {
-    DqnConfig {
-        backup: Backup::Expected,
-        ..DqnConfig::default()
-    }
+    DqnConfig { backup: Backup::Expected, ..DqnConfig::default() }
 }

@@ -33,9 +33,5 @@ use super::super::config::{DqnConfig, HeadKind};
 pub const SUMMARY: &str = "Distributional DQN that learns which quantiles to ask for";
 
 pub fn preset() -> DqnConfig {
-    DqnConfig {
-        head: HeadKind::Fqf,
-        num_quantiles: 32,
-        ..DqnConfig::default()
-    }
+    DqnConfig { head: HeadKind::Fqf, num_quantiles: 32, ..DqnConfig::default() }
 }

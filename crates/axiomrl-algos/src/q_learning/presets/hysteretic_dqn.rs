@@ -24,8 +24,5 @@ use super::super::config::DqnConfig;
 pub const SUMMARY: &str = "DQN that is slow to believe bad news";
 
 pub fn preset() -> DqnConfig {
-    DqnConfig {
-        hysteretic_beta: 0.5,
-        ..DqnConfig::default()
-    }
+    DqnConfig { hysteretic_beta: 0.5, ..DqnConfig::default() }
 }

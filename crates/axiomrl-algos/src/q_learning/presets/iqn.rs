@@ -25,9 +25,5 @@ use super::super::config::{DqnConfig, HeadKind};
 pub const SUMMARY: &str = "Distributional DQN over any quantile";
 
 pub fn preset() -> DqnConfig {
-    DqnConfig {
-        head: HeadKind::Implicit,
-        num_quantiles: 32,
-        ..DqnConfig::default()
-    }
+    DqnConfig { head: HeadKind::Implicit, num_quantiles: 32, ..DqnConfig::default() }
 }

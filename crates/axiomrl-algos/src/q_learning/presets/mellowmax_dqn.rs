@@ -23,8 +23,5 @@ use super::super::config::{Backup, DqnConfig};
 pub const SUMMARY: &str = "DQN with a smooth maximum";
 
 pub fn preset() -> DqnConfig {
-    DqnConfig {
-        backup: Backup::Mellowmax,
-        ..DqnConfig::default()
-    }
+    DqnConfig { backup: Backup::Mellowmax, ..DqnConfig::default() }
 }

@@ -25,9 +25,5 @@ use super::super::config::{Backup, DqnConfig};
 pub const SUMMARY: &str = "Soft DQN rewarded for its own certainty";
 
 pub fn preset() -> DqnConfig {
-    DqnConfig {
-        backup: Backup::Soft,
-        munchausen_alpha: 0.9,
-        ..DqnConfig::default()
-    }
+    DqnConfig { backup: Backup::Soft, munchausen_alpha: 0.9, ..DqnConfig::default() }
 }

@@ -23,8 +23,5 @@ use super::super::config::DqnConfig;
 pub const SUMMARY: &str = "DQN that sums several rewards before bootstrapping";
 
 pub fn preset() -> DqnConfig {
-    DqnConfig {
-        n_step: 3,
-        ..DqnConfig::default()
-    }
+    DqnConfig { n_step: 3, ..DqnConfig::default() }
 }

@@ -28,8 +28,5 @@ use super::super::config::DqnConfig;
 pub const SUMMARY: &str = "DQN that explores by noise in its weights";
 
 pub fn preset() -> DqnConfig {
-    DqnConfig {
-        noisy: true,
-        ..DqnConfig::default()
-    }
+    DqnConfig { noisy: true, ..DqnConfig::default() }
 }

@@ -24,9 +24,5 @@ use super::super::config::{DqnConfig, HeadKind};
 pub const SUMMARY: &str = "Distributional DQN over fixed quantiles";
 
 pub fn preset() -> DqnConfig {
-    DqnConfig {
-        head: HeadKind::Quantile,
-        num_quantiles: 25,
-        ..DqnConfig::default()
-    }
+    DqnConfig { head: HeadKind::Quantile, num_quantiles: 25, ..DqnConfig::default() }
 }

@@ -24,8 +24,5 @@ use super::super::config::{Backup, DqnConfig};
 pub const SUMMARY: &str = "DQN that values the entropy of its next policy";
 
 pub fn preset() -> DqnConfig {
-    DqnConfig {
-        backup: Backup::Soft,
-        ..DqnConfig::default()
-    }
+    DqnConfig { backup: Backup::Soft, ..DqnConfig::default() }
 }

@@ -28,5 +28,11 @@ use super::super::settings::AcConfig;
 pub const SUMMARY: &str = "SAC from pixels with contrastive features";
 
 pub fn preset() -> AcConfig {
-    AcConfig { encoder_tau: Some(0.05), target_views: 1, prediction_views: 1, contrastive: true, ..super::drq::preset() }
+    AcConfig {
+        encoder_tau: Some(0.05),
+        target_views: 1,
+        prediction_views: 1,
+        contrastive: true,
+        ..super::drq::preset()
+    }
 }

@@ -25,8 +25,8 @@
 //! **Reference.** Lillicrap and others, Continuous control with deep reinforcement learning, 2016.
 
 use super::super::settings::{AcConfig, ActorReducer, TargetAction};
-use crate::parts::squashed_actor::ActorKind;
 use crate::parts::noise::Exploration;
+use crate::parts::squashed_actor::ActorKind;
 use axiomrl_core::Schedule;
 
 pub const SUMMARY: &str = "Deep deterministic policy gradient";

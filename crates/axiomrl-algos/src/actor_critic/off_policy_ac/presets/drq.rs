@@ -23,8 +23,8 @@
 //! **Reference.** Yarats, Kostrikov and Fergus, Image augmentation is all you need, 2021.
 
 use super::super::settings::AcConfig;
-use crate::parts::squashed_actor::ActorKind;
 use crate::parts::noise::Exploration;
+use crate::parts::squashed_actor::ActorKind;
 use crate::parts::temperature::TemperatureSetting;
 use axiomrl_core::Schedule;
 

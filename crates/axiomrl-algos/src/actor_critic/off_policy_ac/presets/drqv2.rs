@@ -32,9 +32,9 @@
 //! reinforcement learning, 2021.
 
 use super::super::settings::AcConfig;
-use crate::parts::squashed_actor::ActorKind;
 use crate::parts::input::Vision;
 use crate::parts::noise::Exploration;
+use crate::parts::squashed_actor::ActorKind;
 use axiomrl_core::Schedule;
 
 pub const SUMMARY: &str = "Image augmentation and n-step returns for control from pixels";

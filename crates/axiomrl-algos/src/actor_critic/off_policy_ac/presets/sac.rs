@@ -34,9 +34,9 @@
 //! others, Pink noise is all you need, 2023.
 
 use super::super::settings::{AcConfig, ActorReducer, CriticOutput, TargetAction, TargetReducer};
-use crate::parts::squashed_actor::ActorKind;
 use crate::parts::input::Vision;
 use crate::parts::noise::Exploration;
+use crate::parts::squashed_actor::ActorKind;
 use crate::parts::temperature::TemperatureSetting;
 use crate::parts::torso::MemoryKind;
 use axiomrl_core::{GoalStrategy, Schedule};

@@ -108,7 +108,7 @@ fn watch(env_id: &str, config: PpoConfig, forget: bool, gaps: bool) -> Vec<Seen>
         map.to_env(&actions, &mut executed);
         env.step(0..3, &executed).unwrap();
         let mut state = env.state().clone();
-        state.stepped[1] = !(gaps && clock.at % 7 == 0);
+        state.stepped[1] = !(gaps && clock.at.is_multiple_of(7));
         agent.observe(0..3, &actions, &state).unwrap();
         (clock.env_steps, clock.at) = (clock.env_steps + 3, clock.at + 3);
         while agent.need(clock) == Need::Update {
