@@ -47,6 +47,14 @@ const RECURRENT_Q: &[&str] = &[
     "algo_kwargs.learning_starts=200",
     "algo_kwargs.target_update_interval=64",
 ];
+const RECURRENT_AC: &[&str] = &[
+    "algo_kwargs.hidden_sizes=[16]",
+    "algo_kwargs.head_sizes=[16]",
+    "algo_kwargs.recurrent_hidden_size=16",
+    "algo_kwargs.buffer_capacity=500",
+    "algo_kwargs.batch_size=8",
+    "algo_kwargs.learning_starts=100",
+];
 const PPO: &[&str] = &["algo_kwargs.hidden_sizes=[32, 32]", "algo_kwargs.update_epochs=4"];
 const RECURRENT_PPO: &[&str] = &[
     "algo_kwargs.recurrent_hidden_size=16",
@@ -109,6 +117,8 @@ pub const CASES: &[Case] = &[
     case("recurrent_ppo", "recurrent_ppo/cartpole", 1536, &[RECURRENT_PPO]),
     case("recurrent_ppo_normalised", "recurrent_ppo/cartpole_novel", 1536, &[RECURRENT_PPO]),
     case("recurrent_ppo_box", "recurrent_ppo/pendulum_novel", 1536, &[RECURRENT_PPO]),
+    case("recurrent_sac", "recurrent_sac/pendulum_novel", 600, &[RECURRENT_AC]),
+    case("recurrent_td3", "recurrent_td3/pendulum_novel", 600, &[RECURRENT_AC]),
     case("goals", "her/bitflip", 800, &[ACTOR_CRITIC]),
     case("goals_box", "her/point_goal", 800, &[ACTOR_CRITIC]),
     // Settings.
