@@ -3,22 +3,32 @@
 //!
 //! `settings` lists the choices, `learner` is the update, `critic` and `actor` are the two networks, `target` and `head` say what
 //! a critic should predict and what its outputs mean. The rest is for some presets only: `window` for sequences, `augment` and
-//! `contrast` for images, and `rules` says which settings go together.
+//! `contrast` for images; `recorded` for transitions that somebody else recorded, and against what goes wrong with those alone:
+//! `anchor` holds the policy to recorded actions, `conservative` values others below them, `diversity` keeps critics apart. `rules`
+//! says which settings go together.
 
 mod actor;
+mod anchor;
 mod augment;
+mod choices;
+mod conservative;
 mod contrast;
 mod critic;
+mod diversity;
 mod head;
 mod learner;
 pub mod presets;
+mod recorded;
 mod rules;
 mod settings;
 mod target;
+mod term_rules;
 mod window;
 
 pub use crate::parts::squashed_actor::ActorKind;
-pub use settings::{AcConfig, ActorReducer, CriticOutput, TargetAction, TargetReducer};
+pub use settings::{
+    AcConfig, ActorReducer, BcDistance, CriticOutput, TargetAction, TargetReducer, UpdateOrder, WeightInit,
+};
 
 use crate::agent::Setup;
 use crate::config::{Idle, Problem};
@@ -41,6 +51,7 @@ impl Algorithm for OffPolicyAc {
 
     fn check_setup(config: &AcConfig, setup: &Setup) -> Result<(), Problem> {
         config.vision.check(setup.observation_space())?;
+        config.check_vectors(setup)?;
         replay_settings(config, setup).map(drop)
     }
 
@@ -50,6 +61,7 @@ impl Algorithm for OffPolicyAc {
 
     fn build(config: AcConfig, setup: &Setup) -> Result<Learner, BuildError> {
         config.check()?;
+        config.check_vectors(setup)?;
         let settings = replay_settings(&config, setup)?;
         Ok(Learner::OffPolicy(Box::new(AcLearner::new(config, setup)?), settings))
     }

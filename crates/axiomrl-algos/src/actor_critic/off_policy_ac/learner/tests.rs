@@ -1,5 +1,5 @@
 use super::super::presets;
-use super::super::settings::TargetAction;
+use super::super::choices::TargetAction;
 use super::*;
 use crate::parts::input::Vision;
 use crate::policy::Actor as _;
