@@ -14,6 +14,7 @@ pub mod registry;
 mod render;
 pub mod rng;
 mod running_stats;
+pub mod scripted;
 pub mod snapshot;
 mod source;
 mod spaces;
