@@ -34,7 +34,7 @@ pub use mixture::Mixture;
 pub use pages::PagedStore;
 pub use priorities::{Priorities, PrioritySpec, mixed_error};
 pub use random::{Rng, load_rng, save_rng, stream};
-pub use ring::{Owned, Ring, RingSpec};
+pub use ring::{Owned, Ring, RingSpec, StoredEpisode};
 pub use rollout::{Rollout, RolloutSpec};
 pub use schedule::Schedule;
 pub use source::{BatchSource, RewardScale, SampleOptions};

@@ -9,6 +9,7 @@ mod env;
 mod kwargs;
 pub mod names;
 pub mod native;
+mod no_env;
 mod obs;
 pub mod registry;
 mod render;
@@ -24,6 +25,7 @@ pub mod wrappers;
 
 pub use action_map::ActionMap;
 pub use env::{Env, EnvError, Frame, Step};
+pub use no_env::NoEnv;
 pub use obs::{FrameSpec, Kind, ObsBuf, ObsMut, ObsRef, ObsSpace, ObsWidths, Part};
 pub use registry::{EnvInfo, make, source};
 pub use rng::Rng;

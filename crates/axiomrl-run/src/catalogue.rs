@@ -1,14 +1,16 @@
 //! All that can be run by name: the built-in algorithms and environments, and what a user adds to them.
 
 use crate::experiment::{Experiment, SessionError};
+use crate::prior::{self, NO_ENVIRONMENT};
 use axiomrl_algos::config::{ConfigError, Document};
 use axiomrl_algos::parts::checks::{BuildError, check_fit};
 use axiomrl_algos::parts::statistics::ObsStats;
 use axiomrl_algos::registry::{self, About, Algorithm};
 use axiomrl_algos::{AlgoEntry, RunConfig, Setup, StateError};
+use axiomrl_core::RewardScale;
 use axiomrl_envs::names::{short, suggestion};
 use axiomrl_envs::registry as native;
-use axiomrl_envs::{EachEnv, Env, EnvError, EnvSource, Spaces, Wrapping};
+use axiomrl_envs::{EachEnv, Env, EnvError, EnvSource, NoEnv, Spaces, Wrapping};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -249,6 +251,10 @@ impl Catalogue {
     pub fn environments(&self, config: &RunConfig) -> Result<Arc<dyn EnvSource>, EnvError> {
         let wrapping = Wrapping { action_repeat: config.action_repeat, frame_stack: config.frame_stack };
         let name = config.env_id.as_str();
+        if name == NO_ENVIRONMENT {
+            let spaces = prior::spaces(config).map_err(EnvError::failed)?;
+            return Ok(Arc::new(NoEnv(spaces)));
+        }
         if let Some(entry) = self.find_environment(name) {
             return entry.factory.source(name, &config.env_kwargs, wrapping);
         }
@@ -278,6 +284,7 @@ impl Catalogue {
     fn read_document(&self, document: &Document) -> Result<Experiment, ConfigError> {
         let entry = self.asked_for(document)?;
         let config = entry.read_document(document)?;
+        check_data(document, entry, &config)?;
         let environments = self.environments(&config).map_err(|error| {
             let message = error.to_string();
             match error {
@@ -347,6 +354,42 @@ impl Experiment {
         ObsStats::new(&setup.spaces, setup.scaling)?;
         Ok(self.algorithm.check(&self.config.algo_kwargs.0, &setup)?)
     }
+}
+
+/// Refuses data that is not there, that contradicts itself, or that nobody learns from.
+fn check_data(document: &Document, entry: &AlgoEntry, config: &RunConfig) -> Result<(), ConfigError> {
+    let settings = &config.algo_kwargs.0;
+    let steps = settings["offline"] != Value::Bool(true) || settings["online_timesteps"].as_u64().unwrap_or(0) > 0;
+    if config.env_id == NO_ENVIRONMENT && steps {
+        let message = "`env_id: none` has nothing to step; name an environment, or use an algorithm with `offline: true` and \
+                       `online_timesteps: 0`";
+        return Err(document.blame_value(&["env_id"], message.to_owned()));
+    }
+    let Some(data) = &config.dataset else { return Ok(()) };
+    if !entry.wants_data(settings) {
+        let remedy = match settings.get("offline") {
+            Some(_) => "set `algo_kwargs.offline: true` or `algo_kwargs.offline_batch_ratio`, or remove it",
+            None => "use an algorithm that learns from recorded data, or remove it",
+        };
+        let message = format!("`dataset` has no effect: `{}` learns from its own steps alone; {remedy}", entry.name);
+        return Err(document.blame(&["dataset"], message));
+    }
+    if config.normalize_observation && data.normalize_observation {
+        let message = "observations are scaled by `dataset.normalize_observation` already; keep one of the two";
+        return Err(document.blame(&["normalize_observation"], message.to_owned()));
+    }
+    if config.normalize_reward && data.reward() != RewardScale::IDENTITY {
+        let message = "rewards are scaled by `dataset` already; keep one of the two";
+        return Err(document.blame(&["normalize_reward"], message.to_owned()));
+    }
+    prior::check(data).map_err(|(key, problem)| {
+        document.blame(&[&format!("dataset.{key}"), "dataset"], format!("`dataset.{key}`: {problem}"))
+    })?;
+    if let Some(missing) = prior::files(data).iter().find(|path| !path.exists()) {
+        let message = format!("there is no {}; give the path of the data from here", missing.display());
+        return Err(document.blame_value(&["dataset.dataset_path", "dataset"], message));
+    }
+    Ok(())
 }
 
 fn check_name(kind: &'static str, name: &str, taken: bool) -> Result<(), CatalogueError> {

@@ -1,6 +1,7 @@
 //! What is to be run: settings, an algorithm and environments, found to fit together.
 
 use crate::memory::{self, MemoryError, Purpose as MemoryFor};
+use crate::prior::PriorError;
 use axiomrl_algos::config::ConfigError;
 use axiomrl_algos::parts::checks::{BuildError, check_fit};
 use axiomrl_algos::{Agent, AlgoEntry, Policy, RunConfig, Setup, StateError};
@@ -21,6 +22,8 @@ pub enum SessionError {
     State(#[from] StateError),
     #[error(transparent)]
     Memory(#[from] MemoryError),
+    #[error(transparent)]
+    Prior(#[from] PriorError),
     #[error("`{env}` makes no environments for training; use an algorithm that learns from recorded data alone")]
     NoEnvironments { env: String },
 }

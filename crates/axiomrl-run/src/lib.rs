@@ -6,6 +6,7 @@
 pub mod catalogue;
 pub mod checkpoint;
 pub mod clock;
+pub mod collect;
 pub mod configs;
 pub mod evaluate;
 pub mod experiment;
@@ -15,6 +16,7 @@ pub mod memory;
 pub mod metadata;
 pub mod observe;
 pub mod policy;
+pub mod prior;
 pub mod progress;
 pub mod run_dir;
 pub mod train;
