@@ -6,6 +6,7 @@
 pub mod catalogue;
 pub mod checkpoint;
 pub mod clock;
+pub mod collect;
 pub mod configs;
 pub mod evaluate;
 pub mod experiment;
