@@ -250,16 +250,25 @@ impl Catalogue {
     /// The environments that a configuration asks for.
     pub fn environments(&self, config: &RunConfig) -> Result<Arc<dyn EnvSource>, EnvError> {
         let wrapping = Wrapping { action_repeat: config.action_repeat, frame_stack: config.frame_stack };
-        let name = config.env_id.as_str();
-        if name == NO_ENVIRONMENT {
+        if config.env_id == NO_ENVIRONMENT {
             let spaces = prior::spaces(config).map_err(EnvError::failed)?;
             return Ok(Arc::new(NoEnv(spaces)));
         }
+        self.source(&config.env_id, &config.env_kwargs, wrapping)
+    }
+
+    /// The environments called `name`, with these options.
+    pub fn source(
+        &self,
+        name: &str,
+        kwargs: &Map<String, Value>,
+        wrapping: Wrapping,
+    ) -> Result<Arc<dyn EnvSource>, EnvError> {
         if let Some(entry) = self.find_environment(name) {
-            return entry.factory.source(name, &config.env_kwargs, wrapping);
+            return entry.factory.source(name, kwargs, wrapping);
         }
         if let Some(factory) = self.resolvers.iter().find_map(|resolver| resolver.resolve(name)) {
-            return factory.source(name, &config.env_kwargs, wrapping);
+            return factory.source(name, kwargs, wrapping);
         }
         let known: Vec<&str> = self.environments.iter().map(|entry| entry.name.as_str()).collect();
         Err(EnvError::unknown(name, &known))
