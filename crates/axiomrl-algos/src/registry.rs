@@ -5,7 +5,7 @@ use crate::config::{ConfigError, Document, Idle, Problem, RunConfig};
 use crate::erased::{Erased, Preset};
 use crate::parts::checks::BuildError;
 use crate::regimes::Learner;
-use crate::{actor_critic, goal, policy_gradient, q_learning};
+use crate::{actor_critic, goal, offline, policy_gradient, q_learning};
 use axiomrl_envs::Space;
 use axiomrl_envs::names::{short, suggestion};
 use garde::Validate;
@@ -101,6 +101,9 @@ settings_of! {
     actor_critic::MpoConfig => actor_critic::Mpo, "mpo";
     actor_critic::DiscreteSacConfig => actor_critic::DiscreteSac, "discrete_sac";
     goal::HerConfig => goal::Her, "her";
+    offline::BcqConfig => offline::Bcq, "bcq";
+    offline::BearConfig => offline::Bear, "bear";
+    offline::DiscreteBcqConfig => offline::DiscreteBcq, "discrete_bcq";
 }
 
 /// What is said of an algorithm: all that a row of the table has besides its code.
@@ -158,7 +161,7 @@ pub fn registry() -> &'static [AlgoEntry] {
 
 /// The rows of the table, for whoever wants to add some.
 pub fn builtin() -> Vec<AlgoEntry> {
-    let families = [value_based(), from_rollouts(), continuous_control(), memory(), goal_conditioned()];
+    let families = [value_based(), from_rollouts(), continuous_control(), memory(), goal_conditioned(), from_data()];
     families.into_iter().flatten().collect()
 }
 
@@ -202,6 +205,24 @@ fn memory() -> Vec<AlgoEntry> {
 fn goal_conditioned() -> Vec<AlgoEntry> {
     let kinds = &[ActionKind::Discrete, ActionKind::Box];
     vec![entry::<goal::Her>("her", "Hindsight experience replay", include_str!("goal/her.rs"), kinds)]
+}
+
+fn from_data() -> Vec<AlgoEntry> {
+    vec![
+        entry::<offline::Bcq>("bcq", "Batch-constrained Q-learning", include_str!("offline/bcq/mod.rs"), BOX),
+        entry::<offline::DiscreteBcq>(
+            "discrete_bcq",
+            "Batch-constrained Q-learning for discrete actions",
+            include_str!("offline/discrete_bcq/mod.rs"),
+            DISCRETE,
+        ),
+        entry::<offline::Bear>(
+            "bear",
+            "Bootstrapping error accumulation reduction",
+            include_str!("offline/bear/mod.rs"),
+            BOX,
+        ),
+    ]
 }
 
 /// Rows of names that are a matter of settings.

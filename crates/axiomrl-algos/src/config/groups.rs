@@ -154,6 +154,34 @@ macro_rules! settings {
             pub exploration_horizon: usize,
         ] $($rest)* }
     };
+    (@ $head:tt [$($gathered:tt)*] ..recorded, $($rest:tt)*) => {
+        $crate::config::settings! { @ $head [$($gathered)*
+            /// Recorded transitions per update.
+            #[garde(range(min = 1, max = 65_536))]
+            pub batch_size: usize,
+            /// Discount per step.
+            #[garde(range(min = 0.0, max = 1.0))]
+            pub gamma: f32,
+            /// Environment steps after the updates on what was recorded: 0, for none are taken.
+            pub online_timesteps: u64,
+        ] $($rest)* }
+    };
+    (@ $head:tt [$($gathered:tt)*] ..action_model, $($rest:tt)*) => {
+        $crate::config::settings! { @ $head [$($gathered)*
+            /// Widths of the hidden layers of the action model, encoder and decoder.
+            #[garde(custom($crate::config::layer_widths))]
+            pub vae_hidden_sizes: Vec<usize>,
+            /// Numbers of the action model's latent; absent is two for each of an action.
+            #[garde(inner(range(min = 1, max = 1024)))]
+            pub latent_size: Option<usize>,
+            /// Largest number of a latent that is decoded: how far from the usual a proposed action may be.
+            #[garde(range(min = 0.0, max = 10.0))]
+            pub latent_clip: f32,
+            /// Weight of the divergence in the loss of the action model.
+            #[garde(range(min = 0.0, max = 1000.0))]
+            pub kl_weight: f32,
+        ] $($rest)* }
+    };
     // Only fields of its own are left.
     (@ [$(#[$about:meta])* pub struct $name:ident] [$($gathered:tt)*]
         $($(#[$attribute:meta])* pub $field:ident: $kind:ty,)*) => {

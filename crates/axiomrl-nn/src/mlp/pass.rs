@@ -50,6 +50,13 @@ impl MlpPass<'_> {
         gradient
     }
 
+    /// Both at once, in one way back: of the parameters, and of the input.
+    pub fn gradients(&self, by_outputs: &[f32]) -> (Pooled, Pooled) {
+        let (mut params, mut x) = (Pooled::new(self.net.params.as_slice().len()), Pooled::new(self.x.len()));
+        self.backward(by_outputs, Some(&mut params), Some(&mut x));
+        (params, x)
+    }
+
     fn backward(&self, by_outputs: &[f32], params: Option<&mut [f32]>, x: Option<&mut [f32]>) {
         let (net, rows) = (self.net, self.rows);
         let members = net.params.members();
