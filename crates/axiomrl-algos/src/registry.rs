@@ -104,6 +104,7 @@ settings_of! {
     offline::BcqConfig => offline::Bcq, "bcq";
     offline::BearConfig => offline::Bear, "bear";
     offline::DiscreteBcqConfig => offline::DiscreteBcq, "discrete_bcq";
+    offline::regression::RegressionConfig => offline::regression::WeightedRegression, "iql";
 }
 
 /// What is said of an algorithm: all that a row of the table has besides its code.
@@ -208,7 +209,9 @@ fn goal_conditioned() -> Vec<AlgoEntry> {
 }
 
 fn from_data() -> Vec<AlgoEntry> {
-    vec![
+    use offline::regression::{WeightedRegression, presets};
+    let both = &[ActionKind::Discrete, ActionKind::Box];
+    let own = [
         entry::<offline::Bcq>("bcq", "Batch-constrained Q-learning", include_str!("offline/bcq/mod.rs"), BOX),
         entry::<offline::DiscreteBcq>(
             "discrete_bcq",
@@ -222,7 +225,11 @@ fn from_data() -> Vec<AlgoEntry> {
             include_str!("offline/bear/mod.rs"),
             BOX,
         ),
-    ]
+    ];
+    variants::<WeightedRegression>(presets::VARIANTS, both)
+        .chain(variants::<WeightedRegression>(presets::CONTINUOUS, BOX))
+        .chain(own)
+        .collect()
 }
 
 /// Rows of names that are a matter of settings.

@@ -1,10 +1,11 @@
-//! Methods that learn from recorded transitions alone.
+//! Learning from what somebody recorded, without asking the environment, and going on in it afterwards where a method can.
 
 mod action_vae;
 mod bcq;
 mod bear;
 mod candidates;
 mod discrete_bcq;
+pub mod regression;
 mod twin_critic;
 
 pub use bcq::{Bcq, BcqConfig};
