@@ -69,6 +69,11 @@ pub trait Algorithm: 'static {
         false
     }
 
+    /// Whether environment steps are taken: what learns from recorded transitions alone needs no environment.
+    fn takes_steps(_config: &Self::Config) -> bool {
+        true
+    }
+
     fn build(config: Self::Config, setup: &Setup) -> Result<Learner, BuildError>;
 }
 
@@ -313,6 +318,11 @@ impl AlgoEntry {
     /// Whether recorded transitions are learned from.
     pub fn wants_data(&self, settings: &Value) -> bool {
         self.algorithm.wants_data(settings)
+    }
+
+    /// Whether environment steps are taken.
+    pub fn takes_steps(&self, settings: &Value) -> bool {
+        self.algorithm.takes_steps(settings)
     }
 
     pub fn build(&self, settings: &Value, setup: &Setup) -> Result<Learner, BuildError> {

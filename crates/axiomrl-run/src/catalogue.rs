@@ -368,8 +368,7 @@ impl Experiment {
 /// Refuses data that is not there, that contradicts itself, or that nobody learns from.
 fn check_data(document: &Document, entry: &AlgoEntry, config: &RunConfig) -> Result<(), ConfigError> {
     let settings = &config.algo_kwargs.0;
-    let steps = settings["offline"] != Value::Bool(true) || settings["online_timesteps"].as_u64().unwrap_or(0) > 0;
-    if config.env_id == NO_ENVIRONMENT && steps {
+    if config.env_id == NO_ENVIRONMENT && entry.takes_steps(settings) {
         let message = "`env_id: none` has nothing to step; name an environment, or use an algorithm with `offline: true` and \
                        `online_timesteps: 0`";
         return Err(document.blame_value(&["env_id"], message.to_owned()));

@@ -113,6 +113,10 @@ impl Algorithm for Bcq {
         true
     }
 
+    fn takes_steps(_config: &BcqConfig) -> bool {
+        false
+    }
+
     fn build(config: BcqConfig, setup: &Setup) -> Result<Learner, BuildError> {
         let settings = recorded_settings(config.batch_size, config.gamma)?;
         Ok(Learner::OffPolicy(Box::new(BcqLearner::new(config, setup)?), settings))

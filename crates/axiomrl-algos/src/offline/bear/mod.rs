@@ -135,6 +135,10 @@ impl Algorithm for Bear {
         true
     }
 
+    fn takes_steps(_config: &BearConfig) -> bool {
+        false
+    }
+
     fn build(config: BearConfig, setup: &Setup) -> Result<Learner, BuildError> {
         let settings = recorded_settings(config.batch_size, config.gamma)?;
         Ok(Learner::OffPolicy(Box::new(BearLearner::new(config, setup)?), settings))

@@ -103,6 +103,10 @@ impl Algorithm for DiscreteBcq {
         true
     }
 
+    fn takes_steps(_config: &DiscreteBcqConfig) -> bool {
+        false
+    }
+
     fn build(config: DiscreteBcqConfig, setup: &Setup) -> Result<Learner, BuildError> {
         let Space::Discrete { n: actions } = *setup.action_space() else {
             return Err(Problem::new(&[], "discrete BCQ acts in Discrete spaces; `bcq` acts in a Box").into());

@@ -55,6 +55,10 @@ impl Algorithm for WeightedRegression {
         sampling(config).is_ok_and(|settings| settings.wants_prior())
     }
 
+    fn takes_steps(config: &RegressionConfig) -> bool {
+        !config.offline || config.online_timesteps > 0
+    }
+
     fn build(config: RegressionConfig, setup: &Setup) -> Result<Learner, BuildError> {
         config.check()?;
         let settings = sampling(&config)?;
