@@ -26,5 +26,33 @@ fn offline_only(name: &str, online_timesteps: u64) -> Result<(), Problem> {
 
 /// Updates on recorded transitions alone, single steps drawn evenly.
 fn recorded_settings(batch_size: usize, gamma: f32) -> Result<ReplaySettings, Problem> {
-    ReplaySettings { batch_size, gamma, ..ReplaySettings::default() }.checked()
+    // No step is taken, so there is next to nothing to keep.
+    ReplaySettings { capacity: 1, batch_size, gamma, offline: Some(0), ..ReplaySettings::default() }.checked()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::Algorithm;
+
+    #[test]
+    fn environment_steps_are_refused_with_the_reason() {
+        let refused = [
+            Bcq::check(&BcqConfig { online_timesteps: 5, ..BcqConfig::default() }),
+            Bear::check(&BearConfig { online_timesteps: 5, ..BearConfig::default() }),
+            DiscreteBcq::check(&DiscreteBcqConfig { online_timesteps: 5, ..DiscreteBcqConfig::default() }),
+        ];
+        for problem in refused.map(Result::unwrap_err) {
+            assert_eq!(problem.keys, ["online_timesteps"]);
+            assert!(problem.message.contains("does not explore") && problem.message.contains("remove"), "{problem}");
+        }
+        assert!(Bcq::check(&BcqConfig::default()).is_ok());
+    }
+
+    #[test]
+    fn the_whole_run_is_updates_on_what_was_recorded() {
+        let settings = recorded_settings(7, 0.8).unwrap();
+        assert_eq!((settings.offline, settings.batch_size, settings.gamma), (Some(0), 7, 0.8));
+        assert!(settings.wants_prior());
+    }
 }

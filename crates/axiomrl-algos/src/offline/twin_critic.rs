@@ -127,6 +127,9 @@ pub fn ascend(critics: &Mlp, seen: &[f32], actions: &[f32], rows: usize, each: u
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parts::input::Vision;
+    use crate::testing::{batch, vector_and_image, with_context};
+    use axiomrl_envs::{BoxSpace, Space};
 
     fn critics() -> Mlp {
         let spec = MlpSpec::new(3, &[7], 1, Activation::Tanh);
@@ -148,6 +151,36 @@ mod tests {
         assert!(means.iter().any(|m| m[0] < m[1]) && means.iter().any(|m| m[0] > m[1]), "{means:?}");
         let wanted = means.iter().map(|m| m[0].min(m[1])).sum::<f32>() / 3.0;
         assert!((ascend(&critics, &SEEN, &ACTIONS, 3, 2).value - wanted).abs() < 1e-6);
+    }
+
+    #[test]
+    fn both_critics_come_closer_to_their_targets_by_the_sum_of_their_squares() {
+        for setup in vector_and_image(&Space::Box(BoxSpace::uniform(2, -1.0, 1.0))) {
+            let mut rng = setup.rng("init");
+            let encoder = ObsEncoder::new(setup.observation_space(), Vision::Auto, &Init::pytorch(), &mut rng).unwrap();
+            let mut critic = TwinCritic::new(encoder, 2, &[8], Activation::Tanh, &mut rng);
+            let batch = batch(&setup, 5);
+            let targets = [1.0, -1.0, 2.0, 0.5, 3.0];
+            let fit = |critic: &mut TwinCritic| {
+                let q = critic.net.online.infer(batch.obs(), &batch.action);
+                let logged = with_context(|context| {
+                    critic.fit(&batch, &targets, 1e-2, context).unwrap();
+                    context.metrics.take()
+                });
+                let of = |name: &str| logged.iter().find(|(found, _)| found == name).unwrap().1 as f32;
+                let errors: Vec<f32> = q.iter().enumerate().map(|(i, q)| q - targets[i % 5]).collect();
+                let close = |name: &str, wanted: f32| assert!((of(name) - wanted).abs() < 1e-4, "{name}: {logged:?}");
+                close("critic_loss", errors.iter().map(|e| e * e).sum::<f32>() / 5.0);
+                close("td_error", errors.iter().map(|e| e.abs()).sum::<f32>() / 10.0);
+                close("q_data_mean", q.iter().sum::<f32>() / 10.0);
+                close("target_q_mean", 1.1);
+                [0, 5].map(|at| errors[at..at + 5].iter().map(|e| e * e).sum::<f32>())
+            };
+            let before = fit(&mut critic);
+            let mut after = before;
+            (0..20).for_each(|_| after = fit(&mut critic));
+            assert!(after[0] < 0.8 * before[0] && after[1] < 0.8 * before[1], "{before:?} {after:?}");
+        }
     }
 
     #[test]

@@ -109,6 +109,10 @@ impl Algorithm for Bcq {
         config.vision.check(setup.observation_space())
     }
 
+    fn wants_data(_config: &BcqConfig) -> bool {
+        true
+    }
+
     fn build(config: BcqConfig, setup: &Setup) -> Result<Learner, BuildError> {
         let settings = recorded_settings(config.batch_size, config.gamma)?;
         Ok(Learner::OffPolicy(Box::new(BcqLearner::new(config, setup)?), settings))

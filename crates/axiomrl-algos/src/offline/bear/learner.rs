@@ -124,8 +124,7 @@ impl BearLearner {
         context: &mut UpdateContext<'_>,
     ) -> Result<f32, Diverged> {
         let each = self.config.mmd_samples;
-        let clipped = |rng: &mut Rng| normal(rng).clamp(-NOISE_CLIP, NOISE_CLIP);
-        let noise: Vec<f32> = (0..rows * each * self.d).map(|_| clipped(context.rng)).collect();
+        let noise = clipped_noise(rows * each * self.d, context.rng);
         let latents = self.vae.draw_latents(rows * each, context.rng);
         let recorded = self.vae.decode_raw(seen, &latents, each);
         let (alpha, warming_up) = (self.dual.weight(), context.fraction() < self.config.warm_start_fraction);
@@ -161,6 +160,11 @@ impl BearLearner {
         let q = scores(&self.critic.first(), &seen, &candidates, rows, each);
         choose_best(&q, &candidates, each, take);
     }
+}
+
+/// The noise of the draws that the actor learns from.
+fn clipped_noise(count: usize, rng: &mut Rng) -> Vec<f32> {
+    (0..count).map(|_| normal(rng).clamp(-NOISE_CLIP, NOISE_CLIP)).collect()
 }
 
 impl Actor for BearLearner {

@@ -131,6 +131,10 @@ impl Algorithm for Bear {
         config.vision.check(setup.observation_space())
     }
 
+    fn wants_data(_config: &BearConfig) -> bool {
+        true
+    }
+
     fn build(config: BearConfig, setup: &Setup) -> Result<Learner, BuildError> {
         let settings = recorded_settings(config.batch_size, config.gamma)?;
         Ok(Learner::OffPolicy(Box::new(BearLearner::new(config, setup)?), settings))

@@ -99,6 +99,10 @@ impl Algorithm for DiscreteBcq {
         config.vision.check(setup.observation_space())
     }
 
+    fn wants_data(_config: &DiscreteBcqConfig) -> bool {
+        true
+    }
+
     fn build(config: DiscreteBcqConfig, setup: &Setup) -> Result<Learner, BuildError> {
         let Space::Discrete { n: actions } = *setup.action_space() else {
             return Err(Problem::new(&[], "discrete BCQ acts in Discrete spaces; `bcq` acts in a Box").into());

@@ -133,6 +133,13 @@ fn the_distance_is_of_samples_before_their_tanh_and_the_value_of_those_after() {
 }
 
 #[test]
+fn the_noise_that_the_actor_learns_from_is_cut() {
+    let noise = clipped_noise(1000, &mut axiomrl_core::stream(1, "test"));
+    let cut = noise.iter().filter(|noise| noise.abs() == 0.5).count();
+    assert!(noise.iter().all(|noise| noise.abs() <= 0.5) && (500..750).contains(&cut), "{cut}");
+}
+
+#[test]
 fn the_warm_start_ends_with_its_part_of_the_run() {
     // The context's update is a tenth of the run in.
     for (fraction, warming_up) in [(0.05, false), (0.2, true)] {
