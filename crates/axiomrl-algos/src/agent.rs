@@ -1,9 +1,10 @@
 //! What the training loop sees of an algorithm.
 
+use crate::parts::checks::BuildError;
 use crate::policy::{ActInput, Policy};
 use crate::state::{StateError, StateIo};
 use axiomrl_core::{Dataset, Metrics, StoreError};
-use axiomrl_envs::{EnvError, Rng, Space, Spaces, TaskRules, VecState};
+use axiomrl_envs::{EnvError, ObsRef, Rng, Space, Spaces, TaskRules, VecState};
 use std::error::Error;
 use std::ops::Range;
 use std::sync::Arc;
@@ -82,6 +83,15 @@ pub enum LearnError {
     Other(#[from] Box<dyn Error + Send + Sync>),
 }
 
+/// Somebody who knows what to do: a trained policy, or rules that were written down. Nothing is remembered between calls.
+pub trait Expert: Send {
+    /// The best action for each row of raw observations; Box actions in [−1, 1].
+    fn act(&mut self, input: ActInput<'_>, actions: &mut [f32]) -> Result<(), LearnError>;
+}
+
+/// Makes an expert for each agent.
+pub type ExpertSource = Arc<dyn Fn() -> Result<Box<dyn Expert>, BuildError> + Send + Sync>;
+
 /// What an agent is built for.
 #[derive(Clone)]
 pub struct Setup {
@@ -96,6 +106,8 @@ pub struct Setup {
     pub normalize_reward: bool,
     /// Transitions that somebody recorded, for algorithms that learn from them too.
     pub prior: Option<Dataset>,
+    /// Whom to ask what to do, for algorithms that learn from answers.
+    pub expert: Option<ExpertSource>,
 }
 
 impl Setup {
@@ -109,6 +121,7 @@ impl Setup {
             normalize_observation: false,
             normalize_reward: false,
             prior: None,
+            expert: None,
         }
     }
 
@@ -160,6 +173,12 @@ pub trait Agent: Send {
     /// What the agent thinks each observation is worth if it acts by its best actions from there on; for agents that think
     /// of values at all. Says whether it does.
     fn values(&mut self, _input: ActInput<'_>, _values: &mut [f32]) -> bool {
+        false
+    }
+
+    /// What the agent would pay for actions (in [−1, 1] for a Box) on raw observations, for agents that learn a reward. Says
+    /// whether it does.
+    fn rewards(&mut self, _obs: ObsRef<'_>, _actions: &[f32], _rewards: &mut [f32]) -> bool {
         false
     }
 

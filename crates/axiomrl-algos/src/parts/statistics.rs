@@ -17,9 +17,18 @@ pub struct ObsStats {
     /// Columns of the block of floats that are scaled.
     columns: Vec<usize>,
     running: RunningStats,
+    /// Whether they stay as they are, whatever is seen.
+    fixed: bool,
 }
 
 impl ObsStats {
+    /// Statistics of these rows, which nothing is added to later.
+    pub fn fixed(spaces: &Spaces, obs: ObsRef<'_>) -> Result<Self, EnvError> {
+        let mut stats = Self::new(spaces)?;
+        stats.count(obs);
+        Ok(Self { fixed: true, ..stats })
+    }
+
     /// Fails where nothing of an observation has a scale.
     pub fn new(spaces: &Spaces) -> Result<Self, EnvError> {
         let obs = spaces.obs();
@@ -33,15 +42,18 @@ impl ObsStats {
             let key = "normalize_observation".to_owned();
             return Err(EnvError::BadSetting { env: "its observation".into(), key, problem });
         }
-        Ok(Self { running: RunningStats::new(columns.len()), columns })
+        Ok(Self { running: RunningStats::new(columns.len()), columns, fixed: false })
     }
 
     pub fn running(&self) -> &RunningStats {
         &self.running
     }
 
-    /// Counts rows, one after the other.
+    /// Counts rows, one after the other, unless the statistics are fixed.
     pub fn count(&mut self, obs: ObsRef<'_>) {
+        if self.fixed {
+            return;
+        }
         for row in 0..obs.rows {
             let row = obs.row(row).floats;
             self.running.push(self.columns.iter().map(|&column| f64::from(row[column])));
@@ -86,16 +98,18 @@ impl RewardStats {
 
     /// Takes in the rewards of a step, before any of them is scaled.
     pub fn count(&mut self, envs: Range<usize>, state: &VecState) {
-        let stepped = |env: &usize| state.stepped[*env];
-        for env in envs.clone().filter(stepped) {
-            self.returns[env] = self.returns[env] * self.gamma + f64::from(state.reward[env]);
-        }
-        for env in envs.filter(stepped) {
-            self.running.push([self.returns[env]]);
+        for env in envs.filter(|env| state.stepped[*env]) {
+            self.add(env, state.reward[env]);
             if state.terminated[env] || state.truncated[env] {
                 self.returns[env] = 0.0;
             }
         }
+    }
+
+    /// Takes in the reward of one step.
+    pub fn add(&mut self, env: usize, reward: f32) {
+        self.returns[env] = self.returns[env] * self.gamma + f64::from(reward);
+        self.running.push([self.returns[env]]);
     }
 
     /// Returns begin anew in these environments.
