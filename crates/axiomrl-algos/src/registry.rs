@@ -5,7 +5,7 @@ use crate::config::{ConfigError, Document, Idle, Problem, RunConfig};
 use crate::erased::{Erased, Preset};
 use crate::parts::checks::BuildError;
 use crate::regimes::Learner;
-use crate::{actor_critic, goal, policy_gradient, q_learning};
+use crate::{actor_critic, goal, imitation, policy_gradient, q_learning};
 use axiomrl_envs::Space;
 use axiomrl_envs::names::{short, suggestion};
 use garde::Validate;
@@ -64,6 +64,11 @@ pub trait Algorithm: 'static {
         Vec::new()
     }
 
+    /// Whether recorded transitions are learned from.
+    fn wants_data(_config: &Self::Config) -> bool {
+        false
+    }
+
     fn build(config: Self::Config, setup: &Setup) -> Result<Learner, BuildError>;
 }
 
@@ -96,6 +101,9 @@ settings_of! {
     actor_critic::MpoConfig => actor_critic::Mpo, "mpo";
     actor_critic::DiscreteSacConfig => actor_critic::DiscreteSac, "discrete_sac";
     goal::HerConfig => goal::Her, "her";
+    imitation::GailConfig => imitation::Gail, "gail";
+    imitation::AirlConfig => imitation::Airl, "airl";
+    imitation::DaggerConfig => imitation::Dagger, "dagger";
 }
 
 /// What is said of an algorithm: all that a row of the table has besides its code.
@@ -153,7 +161,8 @@ pub fn registry() -> &'static [AlgoEntry] {
 
 /// The rows of the table, for whoever wants to add some.
 pub fn builtin() -> Vec<AlgoEntry> {
-    let families = [value_based(), from_rollouts(), continuous_control(), memory(), goal_conditioned()];
+    let families =
+        [value_based(), from_rollouts(), continuous_control(), memory(), goal_conditioned(), from_an_expert()];
     families.into_iter().flatten().collect()
 }
 
@@ -197,6 +206,25 @@ fn memory() -> Vec<AlgoEntry> {
 fn goal_conditioned() -> Vec<AlgoEntry> {
     let kinds = &[ActionKind::Discrete, ActionKind::Box];
     vec![entry::<goal::Her>("her", "Hindsight experience replay", include_str!("goal/her.rs"), kinds)]
+}
+
+fn from_an_expert() -> Vec<AlgoEntry> {
+    let kinds = &[ActionKind::Discrete, ActionKind::Box];
+    vec![
+        entry::<imitation::Gail>(
+            "gail",
+            "Generative adversarial imitation learning",
+            include_str!("imitation/gail/mod.rs"),
+            kinds,
+        ),
+        entry::<imitation::Airl>(
+            "airl",
+            "Adversarial inverse reinforcement learning",
+            include_str!("imitation/airl/mod.rs"),
+            kinds,
+        ),
+        entry::<imitation::Dagger>("dagger", "Dataset aggregation", include_str!("imitation/dagger/mod.rs"), kinds),
+    ]
 }
 
 /// Rows of names that are a matter of settings.
@@ -275,6 +303,11 @@ impl AlgoEntry {
     /// Refuses what [`AlgoEntry::build`] would refuse, without making anything large.
     pub fn check(&self, settings: &Value, setup: &Setup) -> Result<(), BuildError> {
         self.algorithm.check(settings, setup)
+    }
+
+    /// Whether recorded transitions are learned from.
+    pub fn wants_data(&self, settings: &Value) -> bool {
+        self.algorithm.wants_data(settings)
     }
 
     pub fn build(&self, settings: &Value, setup: &Setup) -> Result<Learner, BuildError> {

@@ -33,15 +33,15 @@ impl TrainedPolicy {
                 source.spaces().map_err(|e| misfit(e.to_string()))?
             }
         };
-        let scaled = saved.snapshot.policy.values.contains_key("observation_statistics");
-        if scaled != config.normalize_observation {
-            let problem = "its settings and its statistics disagree on whether observations are normalised";
-            return Err(misfit(problem.to_owned()).into());
-        }
         let mut policy = blank_policy(&config, &algorithm, spaces).map_err(|error| match error {
             memory @ SessionError::Memory(_) => memory,
             other => misfit(other.to_string()).into(),
         })?;
+        let scaled = saved.snapshot.policy.values.contains_key("observation_statistics");
+        if scaled != policy.statistics().is_some() {
+            let problem = "its settings and its statistics disagree on whether observations are normalised";
+            return Err(misfit(problem.to_owned()).into());
+        }
         policy.visit_state(&mut StateIo::load(&saved.snapshot, None))?;
         Ok(Self { config, policy })
     }

@@ -147,7 +147,7 @@ impl Interactive {
         };
         let labels = Labels::new(setup.spaces.obs().widths);
         Ok(Self {
-            acting: Acting::new(learner, setup.spaces.clone(), setup.normalize_observation)?,
+            acting: Acting::new(learner, setup.spaces.clone(), setup.scaling)?,
             expert: expert()?,
             settings,
             asked: labels.clone(),

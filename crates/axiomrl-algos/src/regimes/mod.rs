@@ -12,7 +12,7 @@ pub use interactive::{Interactive, InteractiveSettings, LabelLearner, Labels};
 pub use on_policy::{ActedRow, OnPolicy, Played, RolloutLearner, RolloutSettings, Unrewarded};
 pub use pace::Pace;
 pub use replay_settings::{ReplaySettings, SequenceSettings};
-pub(crate) use replay_settings::{prioritized_replay_settings, replay_settings};
+pub(crate) use replay_settings::{prioritized_replay_settings, replay_settings, with_prior};
 
 use crate::agent::{Agent, Setup};
 use crate::parts::checks::BuildError;
@@ -43,6 +43,6 @@ impl Learner {
             Self::OffPolicy(learner, _) => learner,
             Self::Interactive(learner, _) => learner,
         };
-        Ok(Box::new(Acting::new(actor, setup.spaces.clone(), setup.normalize_observation)?))
+        Ok(Box::new(Acting::new(actor, setup.spaces.clone(), setup.scaling)?))
     }
 }

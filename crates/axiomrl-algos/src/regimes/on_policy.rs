@@ -124,8 +124,13 @@ impl OnPolicy {
         let (steps, lanes, width) = (settings.num_steps, setup.num_envs, learner.memory_width());
         let raw = learner.gives_rewards();
         let widths = setup.spaces.obs().widths;
+        let own = learner.fixed_statistics().is_some();
+        let mut acting = Acting::new(learner, setup.spaces.clone(), setup.scaling)?;
+        if let (Some(stats), Some(data), false) = (&mut acting.stats, &setup.prior, own) {
+            stats.fit(data);
+        }
         Ok(Self {
-            acting: Acting::new(learner, setup.spaces.clone(), setup.normalize_observation)?,
+            acting,
             rollout: Rollout::new(RolloutSpec {
                 steps,
                 lanes,

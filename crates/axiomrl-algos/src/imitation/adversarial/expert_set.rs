@@ -36,7 +36,7 @@ impl ExpertSet {
         let numbers = selection.numbers(data, &mut setup.rng("expert"));
         let mut batch = Batch::default();
         // Without a discount, what is left of it says whether the world went on.
-        data.gather(&numbers, 1.0, RewardScale::IDENTITY, &mut batch);
+        data.gather(&numbers, 1.0, RewardScale::IDENTITY, &mut batch)?;
         let mut obs = ObsBuf::zeros(batch.obs.widths(), numbers.len());
         obs.as_mut().copy_from(batch.obs());
         Ok(Self {

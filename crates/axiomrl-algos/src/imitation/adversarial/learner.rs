@@ -15,6 +15,9 @@ use std::ops::Range;
 #[cfg(test)]
 mod tests;
 
+/// Added to the expert's deviations before the policy's observations are divided by them.
+const POLICY_FLOOR: f64 = 1e-3;
+
 /// From this accuracy on a discriminator is too sure to teach, and after so many rounds of it the user is told.
 const SATURATED: f32 = 0.99;
 const PATIENCE: u32 = 10;
@@ -250,7 +253,7 @@ impl Actor for AdversarialLearner {
         let nothing = ObsBuf::zeros(self.spaces.obs().widths, 0);
         let rows = self.expert.as_ref().map_or(nothing.as_ref(), |expert| expert.obs.as_ref());
         // Where nothing of an observation has a scale there is nothing to standardise.
-        ObsStats::fixed(&self.spaces, rows).ok()
+        ObsStats::of_rows(&self.spaces, POLICY_FLOOR, rows).ok().flatten()
     }
 
     fn act(
