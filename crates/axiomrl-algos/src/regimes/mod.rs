@@ -6,9 +6,9 @@ mod on_policy;
 mod pace;
 mod replay_settings;
 
-pub(crate) use off_policy::{check_prior, hex};
-pub use off_policy::{OffPolicy, ReplayLearner};
 pub use interactive::{Interactive, InteractiveSettings, LabelLearner, Labels};
+pub use off_policy::{OffPolicy, ReplayLearner};
+pub(crate) use off_policy::{check_prior, hex};
 pub use on_policy::{ActedRow, OnPolicy, Played, RolloutLearner, RolloutSettings, Unrewarded};
 pub use pace::Pace;
 pub use replay_settings::{ReplaySettings, SequenceSettings};

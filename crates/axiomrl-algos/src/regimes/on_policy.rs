@@ -318,7 +318,9 @@ impl Agent for OnPolicy {
         let begun = self.rollout.filled + usize::from(round > 0);
         // A full rollout that nothing was learned from yet is where a run stopped before its first update.
         let learnable = round == 0 && self.rollout.filled > 0;
-        let fits = self.rollout.outcomes() == round && self.begun == begun && (learnable || !(self.learning || self.rewarding));
+        let fits = self.rollout.outcomes() == round
+            && self.begun == begun
+            && (learnable || !(self.learning || self.rewarding));
         if fits { Ok(()) } else { Err(StateError::other_moment("the rollout")) }
     }
 

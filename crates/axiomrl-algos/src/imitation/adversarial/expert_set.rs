@@ -118,6 +118,9 @@ mod tests {
         assert!(numbers.is_sorted());
         let other = Selection { episodes: Some(2), every: 1 }.numbers(&data, &mut axiomrl_core::stream(2, "expert"));
         assert_ne!(numbers, other, "another seed draws others");
-        assert_eq!(Selection { episodes: Some(99), every: 1 }.numbers(&data, &mut axiomrl_core::stream(1, "x")).len(), 27);
+        assert_eq!(
+            Selection { episodes: Some(99), every: 1 }.numbers(&data, &mut axiomrl_core::stream(1, "x")).len(),
+            27
+        );
     }
 }

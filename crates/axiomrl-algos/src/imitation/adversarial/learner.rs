@@ -121,7 +121,9 @@ impl AdversarialLearner {
     /// reward stands for.
     fn pay(&mut self, unrewarded: Unrewarded<'_>, metrics: &mut Metrics) -> Result<(), LearnError> {
         let Unrewarded { rollout, starts, .. } = unrewarded;
-        let paid = judged(self.discriminator.as_ref(), &self.inputs, rollout)?;
+        let rows = self.all_rows(rollout)?;
+        let paid = self.discriminator.rewards(&rows);
+        self.discriminator.report(&rows, metrics);
         let (count, lanes) = (paid.len(), rollout.lanes);
         let played: Vec<usize> = (0..count).filter(|&row| rollout.valid[row]).collect();
         let mean = played.iter().map(|&row| f64::from(paid[row])).sum::<f64>() / played.len().max(1) as f64;
@@ -140,6 +142,13 @@ impl AdversarialLearner {
         Ok(())
     }
 
+    /// Every row of a rollout as the discriminator is shown it; nothing is counted, so twice gives the same.
+    fn all_rows(&self, rollout: &Rollout) -> Result<Rows, LearnError> {
+        let mut rows = rollout_rows(rollout, None, &self.inputs, self.discriminator.sees_outcomes())?;
+        rows.standardise(&self.inputs);
+        Ok(rows)
+    }
+
     /// Tells the user where the discriminator has nothing left to learn, and so nothing to teach.
     fn watch(&mut self, metrics: &mut Metrics) {
         let accuracy = self.accuracy / self.steps.max(1) as f32;
@@ -153,13 +162,6 @@ impl AdversarialLearner {
             ));
         }
     }
-}
-
-/// What the discriminator pays for every row of a rollout; nothing is counted, so twice gives the same.
-fn judged(discriminator: &dyn Discriminator, inputs: &Inputs, rollout: &Rollout) -> Result<Vec<f32>, LearnError> {
-    let mut rows = rollout_rows(rollout, None, inputs, discriminator.sees_outcomes())?;
-    rows.standardise(inputs);
-    Ok(discriminator.rewards(&rows))
 }
 
 impl Rows {
@@ -232,7 +234,8 @@ fn rollout_rows(
         }
     };
     let actions = pick(&rollout.action, rows, width);
-    let mut found = Rows { count: rows.len(), x: inputs.join(pick_obs(obs, rows).as_ref(), &actions), ..Rows::default() };
+    let mut found =
+        Rows { count: rows.len(), x: inputs.join(pick_obs(obs, rows).as_ref(), &actions), ..Rows::default() };
     if outcomes {
         found.next = inputs.observations(pick_obs(next_obs, rows).as_ref());
         found.goes_on = rows.iter().map(|&row| if rollout.terminated[row] { 0.0 } else { 1.0 }).collect();

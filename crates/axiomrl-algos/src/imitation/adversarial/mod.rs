@@ -23,6 +23,7 @@ use crate::policy::ActInput;
 use crate::policy_gradient::PpoLearner;
 use crate::regimes::RolloutLearner;
 use crate::state::{StateError, StateIo};
+use axiomrl_core::Metrics;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -49,21 +50,11 @@ pub enum InputStatistics {
 /// A policy that learns from the rewards it is given and can tell how likely it is to act like somebody else.
 pub trait Generator: RolloutLearner {
     /// The logarithm of how likely it is to choose each action. Observations are standardised as the policy takes them.
-    fn log_probs(
-        &mut self,
-        input: ActInput<'_>,
-        actions: &[f32],
-        log_probs: &mut [f32],
-    ) -> Result<(), LearnError>;
+    fn log_probs(&mut self, input: ActInput<'_>, actions: &[f32], log_probs: &mut [f32]) -> Result<(), LearnError>;
 }
 
 impl Generator for PpoLearner {
-    fn log_probs(
-        &mut self,
-        input: ActInput<'_>,
-        actions: &[f32],
-        log_probs: &mut [f32],
-    ) -> Result<(), LearnError> {
+    fn log_probs(&mut self, input: ActInput<'_>, actions: &[f32], log_probs: &mut [f32]) -> Result<(), LearnError> {
         PpoLearner::log_probs(self, input, actions, log_probs);
         Ok(())
     }
@@ -104,6 +95,9 @@ pub trait Discriminator: Send {
 
     /// What it thinks of observations and actions alone: the reward that can be taken elsewhere.
     fn reward_function(&self, x: &[f32], rows: usize) -> Vec<f32>;
+
+    /// Logs what else there is to say of a whole rollout.
+    fn report(&self, _rows: &Rows, _metrics: &mut Metrics) {}
 
     fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError>;
 }

@@ -120,6 +120,17 @@ impl AirlConfig {
             reward_name: "airl_reward_mean",
         }
     }
+
+    pub(super) fn learner(&self, setup: &Setup) -> Result<AdversarialLearner, BuildError> {
+        let generator = match self.generator {
+            GeneratorKind::Ppo => Box::new(PpoLearner::new(self.ppo(), setup)?),
+        };
+        let discriminator = |inputs: &adversarial::Inputs| {
+            let rng = &mut setup.rng("discriminator");
+            Box::new(ShapedReward::new(self, inputs.width(), inputs.obs_width(), rng)) as _
+        };
+        AdversarialLearner::new(generator, discriminator, self.adversarial(), setup)
+    }
 }
 
 pub struct Airl;
@@ -133,14 +144,6 @@ impl Algorithm for Airl {
     }
 
     fn build(config: AirlConfig, setup: &Setup) -> Result<Learner, BuildError> {
-        let generator = match config.generator {
-            GeneratorKind::Ppo => Box::new(PpoLearner::new(config.ppo(), setup)?),
-        };
-        let discriminator = |inputs: &adversarial::Inputs| {
-            let rng = &mut setup.rng("discriminator");
-            Box::new(ShapedReward::new(&config, inputs.width(), inputs.obs_width(), rng)) as _
-        };
-        let learner = AdversarialLearner::new(generator, discriminator, config.adversarial(), setup)?;
-        Ok(Learner::OnPolicy(Box::new(learner), config.ppo().rollout()))
+        Ok(Learner::OnPolicy(Box::new(config.learner(setup)?), config.ppo().rollout()))
     }
 }

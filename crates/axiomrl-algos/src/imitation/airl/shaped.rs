@@ -5,8 +5,9 @@ use crate::agent::{Diverged, UpdateContext};
 use crate::imitation::adversarial::{Discriminator, Rows, Verdict, logistic_loss};
 use crate::parts::descend::ParamGroup;
 use crate::state::{StateError, StateIo};
+use axiomrl_core::Metrics;
 use axiomrl_envs::Rng;
-use axiomrl_nn::{Activation, AdamConfig, Init, Mlp, MlpSpec, OptimizerConfig};
+use axiomrl_nn::{Activation, AdamConfig, Init, Mlp, MlpSpec, OptimizerConfig, Pooled};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -52,7 +53,8 @@ impl ShapedReward {
     pub fn new(config: &AirlConfig, inputs: usize, obs_width: usize, rng: &mut Rng) -> Self {
         // Last layers that begin at zero: every step is worth the same until something was learned.
         let init = Init::Orthogonal { hidden_gain: std::f32::consts::SQRT_2, output_gain: 0.0 };
-        let mut net = |inputs, hidden: &[usize]| Mlp::new(MlpSpec::new(inputs, hidden, 1, Activation::Relu), 1, &init, rng);
+        let mut net =
+            |inputs, hidden: &[usize]| Mlp::new(MlpSpec::new(inputs, hidden, 1, Activation::Relu), 1, &init, rng);
         let mut g = net(if config.state_only { obs_width } else { inputs }, &config.reward_hidden_sizes);
         let mut h = net(obs_width, &config.potential_hidden_sizes);
         let adam = OptimizerConfig::Adam(AdamConfig::default());
@@ -76,6 +78,30 @@ impl ShapedReward {
         let (h, next) = h.split_at(g.len());
         (0..g.len()).map(|row| shaped(g[row], h[row], next[row], self.gamma, goes_on[row])).collect()
     }
+
+    /// The loss, and its gradients by the parameters of g and of h.
+    fn gradients(&self, expert: &Rows, policy: &Rows) -> (Verdict, [Pooled; 2]) {
+        let rows = expert.count + policy.count;
+        let both = |a: &[f32], b: &[f32]| [a, b].concat();
+        let (x, goes_on) = (both(&expert.x, &policy.x), both(&expert.goes_on, &policy.goes_on));
+        let seen = self.inputs_of_g(&x, rows);
+        let potentials = [self.observations(&x, rows), both(&expert.next, &policy.next)].concat();
+        let (g, h) = (self.g.pass(&seen, rows, None), self.h.pass(&potentials, 2 * rows, None));
+
+        // logit = g + gamma (1 - terminated) h(s') - h(s) - log pi, whose last term has no gradient
+        let f = self.combine(g.outputs(), h.outputs(), &goes_on);
+        let log_probs = expert.log_prob.iter().chain(&policy.log_prob);
+        let logits: Vec<f32> = f.iter().zip(log_probs).map(|(&f, &log_prob)| logit(f, log_prob)).collect();
+
+        // loss = mean_E softplus(-logit) + mean_pi softplus(logit)
+        let mut by_f = vec![0.0; rows];
+        let (by_expert, by_policy) = by_f.split_at_mut(expert.count);
+        let (of_expert, of_policy) = logits.split_at(expert.count);
+        let verdict = logistic_loss(of_expert, of_policy, 0.0, by_expert, by_policy);
+        let by_next = by_f.iter().zip(&goes_on).map(|(by, goes_on)| self.gamma * goes_on * by);
+        let by_h: Vec<f32> = by_f.iter().map(|by| -by).chain(by_next).collect();
+        (verdict, [g.params_gradient(&by_f), h.params_gradient(&by_h)])
+    }
 }
 
 impl Discriminator for ShapedReward {
@@ -90,31 +116,7 @@ impl Discriminator for ShapedReward {
         rate: f32,
         context: &mut UpdateContext<'_>,
     ) -> Result<Verdict, Diverged> {
-        let rows = expert.count + policy.count;
-        let both = |a: &[f32], b: &[f32]| [a, b].concat();
-        let (x, goes_on) = (both(&expert.x, &policy.x), both(&expert.goes_on, &policy.goes_on));
-        let (seen, potentials) = (self.inputs_of_g(&x, rows), {
-            let mut all = self.observations(&x, rows);
-            all.extend(both(&expert.next, &policy.next));
-            all
-        });
-        let (g, h) = (self.g.pass(&seen, rows, None), self.h.pass(&potentials, 2 * rows, None));
-
-        // logit = g + gamma (1 - terminated) h(s') - h(s) - log pi, whose last term has no gradient
-        let f = self.combine(g.outputs(), h.outputs(), &goes_on);
-        let log_probs = expert.log_prob.iter().chain(&policy.log_prob);
-        let logits: Vec<f32> = f.iter().zip(log_probs).map(|(&f, &log_prob)| logit(f, log_prob)).collect();
-
-        // loss = mean_E softplus(-logit) + mean_pi softplus(logit)
-        let mut by_f = vec![0.0; rows];
-        let (by_expert, by_policy) = by_f.split_at_mut(expert.count);
-        let (of_expert, of_policy) = logits.split_at(expert.count);
-        let verdict = logistic_loss(of_expert, of_policy, 0.0, by_expert, by_policy);
-        let by_h: Vec<f32> = by_f.iter().map(|by| -by).collect();
-        let by_next = by_f.iter().zip(&goes_on).map(|(by, goes_on)| self.gamma * goes_on * by);
-        let by_h: Vec<f32> = by_h.into_iter().chain(by_next).collect();
-        let gradients = [g.params_gradient(&by_f), h.params_gradient(&by_h)];
-        drop((g, h));
+        let (verdict, gradients) = self.gradients(expert, policy);
         let params = &mut [&mut self.g.params, &mut self.h.params];
         let (whose, update) = ("the discriminator", context.number());
         self.group.descend_along(whose, verdict.loss, &gradients, params, rate, update, |_| Vec::new())?;
@@ -141,6 +143,12 @@ impl Discriminator for ShapedReward {
         let mut g = Vec::new();
         self.g.infer(&self.inputs_of_g(x, rows), rows, &mut g);
         g
+    }
+
+    fn report(&self, rows: &Rows, metrics: &mut Metrics) {
+        let g = self.reward_function(&rows.x, rows.count);
+        let mean = g.iter().map(|&g| f64::from(g)).sum::<f64>() / g.len().max(1) as f64;
+        metrics.add("learned_reward_mean", mean as f32);
     }
 
     fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {

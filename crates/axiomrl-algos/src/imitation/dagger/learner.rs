@@ -11,7 +11,7 @@ use crate::regimes::{LabelLearner, Labels};
 use crate::state::{StateError, StateIo};
 use axiomrl_core::Schedule;
 use axiomrl_envs::Rng;
-use axiomrl_nn::{AdamConfig, Distribution, Init, Mlp, MlpSpec, OptimizerConfig, Params};
+use axiomrl_nn::{AdamConfig, Distribution, Init, Mlp, MlpSpec, OptimizerConfig, Params, Pooled};
 
 #[cfg(test)]
 mod tests;
@@ -45,6 +45,40 @@ impl DaggerLearner {
         let (learning_rate, ent_coef) = (config.learning_rate.clone(), config.ent_coef);
         Ok(Self { flatten, distribution, net, log_std, group, learning_rate, ent_coef, head: Vec::new() })
     }
+
+    /// `loss = mean −log π(expert's action | s) − c · mean entropy`
+    fn answered(&self, batch: &Labels) -> Answered {
+        let (rows, width, actions) = (batch.rows, self.distribution.head_width(), self.distribution.action_width());
+        let share = 1.0 / rows as f32;
+        let input = ActInput { obs: batch.obs.as_ref(), masks: &batch.masks };
+        let seen = self.flatten.encode(batch.obs.as_ref());
+        let pass = self.net.pass(&seen, rows, None);
+        let deviations = self.log_std.as_slice().to_vec();
+
+        let (mut nll, mut entropy) = (0.0f64, 0.0f64);
+        let (mut by_head, mut by_log_std) = (vec![0.0; rows * width], vec![0.0; deviations.len()]);
+        for (row, by_head) in by_head.chunks_exact_mut(width).enumerate() {
+            let (head, mask) = (&pass.outputs()[row * width..(row + 1) * width], input.mask(row));
+            let action = &batch.action[row * actions..(row + 1) * actions];
+            let pi = &self.distribution;
+            nll -= f64::from(pi.log_prob(head, &deviations, mask, action));
+            entropy += f64::from(pi.entropy(head, &deviations, mask));
+            pi.d_log_prob(head, &deviations, mask, action, -share, by_head, &mut by_log_std);
+            pi.d_entropy(head, &deviations, mask, -self.ent_coef * share, by_head, &mut by_log_std);
+        }
+        let (nll, entropy) = ((nll * f64::from(share)) as f32, (entropy * f64::from(share)) as f32);
+        let by_net = pass.params_gradient(&by_head);
+        Answered { loss: nll - self.ent_coef * entropy, nll, entropy, by_net, by_log_std }
+    }
+}
+
+/// How far a policy is from the expert's answers, and where to go.
+struct Answered {
+    loss: f32,
+    nll: f32,
+    entropy: f32,
+    by_net: Pooled,
+    by_log_std: Vec<f32>,
 }
 
 /// All that is learned; the standard deviations last, where there are any.
@@ -89,32 +123,11 @@ impl Actor for DaggerLearner {
 
 impl LabelLearner for DaggerLearner {
     fn update(&mut self, batch: &Labels, context: &mut UpdateContext<'_>) -> Result<(), LearnError> {
-        let (rows, width, actions) = (batch.rows, self.distribution.head_width(), self.distribution.action_width());
-        let (rate, share) = (self.learning_rate.at(context.fraction()) as f32, 1.0 / rows as f32);
-        let input = ActInput { obs: batch.obs.as_ref(), masks: &batch.masks };
-        let seen = self.flatten.encode(batch.obs.as_ref());
-        let pass = self.net.pass(&seen, rows, None);
-        let deviations = self.log_std.as_slice().to_vec();
-
-        // loss = mean -log pi(expert's action | s) - c * mean entropy
-        let (mut nll, mut entropy) = (0.0f64, 0.0f64);
-        let (mut by_head, mut by_log_std) = (vec![0.0; rows * width], vec![0.0; deviations.len()]);
-        for (row, by_head) in by_head.chunks_exact_mut(width).enumerate() {
-            let (head, mask) = (&pass.outputs()[row * width..(row + 1) * width], input.mask(row));
-            let action = &batch.action[row * actions..(row + 1) * actions];
-            let pi = &self.distribution;
-            nll -= f64::from(pi.log_prob(head, &deviations, mask, action));
-            entropy += f64::from(pi.entropy(head, &deviations, mask));
-            pi.d_log_prob(head, &deviations, mask, action, -share, by_head, &mut by_log_std);
-            pi.d_entropy(head, &deviations, mask, -self.ent_coef * share, by_head, &mut by_log_std);
-        }
-        let (nll, entropy) = ((nll * f64::from(share)) as f32, (entropy * f64::from(share)) as f32);
-        let loss = nll - self.ent_coef * entropy;
-        let gradients = [pass.params_gradient(&by_head)];
-        drop(pass);
+        let rate = self.learning_rate.at(context.fraction()) as f32;
+        let Answered { loss, nll, entropy, by_net, by_log_std } = self.answered(batch);
         let params = &mut with_log_std(&mut self.net, &mut self.log_std);
         let rest = |_: &[&[f32]]| if by_log_std.is_empty() { Vec::new() } else { vec![by_log_std] };
-        self.group.descend_along("the policy", loss, &gradients, params, rate, context.number(), rest)?;
+        self.group.descend_along("the policy", loss, &[by_net], params, rate, context.number(), rest)?;
         self.log_std.make_mut().iter_mut().for_each(|s| *s = s.clamp(LOG_STD.0, LOG_STD.1));
 
         context.metrics.add("loss", loss);

@@ -137,7 +137,8 @@ impl Algorithm for Dagger {
 
     fn check_setup(_config: &DaggerConfig, setup: &Setup) -> Result<(), Problem> {
         Problem::when(setup.spaces.obs().widths.bytes > 0, &[], || {
-            "it learns from numbers and choices, and these observations have images; use an environment without them".to_owned()
+            "it learns from numbers and choices, and these observations have images; use an environment without them"
+                .to_owned()
         })
     }
 

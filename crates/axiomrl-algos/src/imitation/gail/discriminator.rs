@@ -57,6 +57,17 @@ impl GailDiscriminator {
     }
 }
 
+impl GailDiscriminator {
+    /// `loss = mean_E softplus(−f) + mean_π softplus(f) − c_H (mean_E H + mean_π H) + penalty`, given the outputs of the expert's
+    /// rows, of the policy's and of the points at which the slope is measured; adds its gradient to `by_f`.
+    fn loss(&self, f: &[f32], expert: usize, policy: usize, by_f: &mut [f32]) -> (Verdict, f32) {
+        let ((f_expert, rest), (by_expert, by_rest)) = (f.split_at(expert), by_f.split_at_mut(expert));
+        let ((f_policy, f_points), (by_policy, by_points)) = (rest.split_at(policy), by_rest.split_at_mut(policy));
+        let verdict = logistic_loss(f_expert, f_policy, self.entropy_coef, by_expert, by_policy);
+        (verdict, self.penalty.of(f_points, self.net.spec.inputs, by_points))
+    }
+}
+
 impl Discriminator for GailDiscriminator {
     fn step(
         &mut self,
@@ -66,19 +77,12 @@ impl Discriminator for GailDiscriminator {
         context: &mut UpdateContext<'_>,
     ) -> Result<Verdict, Diverged> {
         // One pass over all: the expert's rows, the policy's, and the points at which the slope is measured.
-        let (width, rows) = (self.net.spec.inputs, expert.count);
+        let width = self.net.spec.inputs;
         let mut x = [&expert.x[..], &policy.x[..]].concat();
         self.penalty.place(&expert.x, &policy.x, width, context.rng, &mut x);
         let pass = self.net.pass(&x, x.len() / width, None);
-        let (f_expert, rest) = pass.outputs().split_at(rows);
-        let (f_policy, f_points) = rest.split_at(policy.count);
-
-        // loss = mean_E softplus(-f) + mean_pi softplus(f) - c_H (mean_E H + mean_pi H) + penalty
         let mut by_f = vec![0.0; pass.outputs().len()];
-        let (by_expert, rest) = by_f.split_at_mut(rows);
-        let (by_policy, by_points) = rest.split_at_mut(policy.count);
-        let verdict = logistic_loss(f_expert, f_policy, self.entropy_coef, by_expert, by_policy);
-        let penalty = self.penalty.of(f_points, width, by_points);
+        let (verdict, penalty) = self.loss(pass.outputs(), expert.count, policy.count, &mut by_f);
         let gradients = [pass.params_gradient(&by_f)];
         drop(pass);
         let (whose, params) = ("the discriminator", &mut [&mut self.net.params]);

@@ -170,6 +170,17 @@ impl GailConfig {
             reward_name: "gail_reward_mean",
         }
     }
+
+    pub(super) fn learner(&self, setup: &Setup) -> Result<AdversarialLearner, BuildError> {
+        let generator = match self.generator {
+            GeneratorKind::Ppo => Box::new(PpoLearner::new(self.ppo(), setup)?),
+        };
+        let discriminator = |inputs: &adversarial::Inputs| {
+            let (penalty, rng) = (self.penalty(setup), &mut setup.rng("discriminator"));
+            Box::new(GailDiscriminator::new(self, penalty, inputs.width(), rng)) as _
+        };
+        AdversarialLearner::new(generator, discriminator, self.adversarial(), setup)
+    }
 }
 
 pub struct Gail;
@@ -194,15 +205,6 @@ impl Algorithm for Gail {
     }
 
     fn build(config: GailConfig, setup: &Setup) -> Result<Learner, BuildError> {
-        let generator = match config.generator {
-            GeneratorKind::Ppo => Box::new(PpoLearner::new(config.ppo(), setup)?),
-        };
-        let penalty = config.penalty(setup);
-        let discriminator = |inputs: &adversarial::Inputs| {
-            let rng = &mut setup.rng("discriminator");
-            Box::new(GailDiscriminator::new(&config, penalty, inputs.width(), rng)) as _
-        };
-        let learner = AdversarialLearner::new(generator, discriminator, config.adversarial(), setup)?;
-        Ok(Learner::OnPolicy(Box::new(learner), config.ppo().rollout()))
+        Ok(Learner::OnPolicy(Box::new(config.learner(setup)?), config.ppo().rollout()))
     }
 }
