@@ -5,7 +5,7 @@ use crate::config::{ConfigError, Document, Idle, Problem, RunConfig};
 use crate::erased::{Erased, Preset};
 use crate::parts::checks::BuildError;
 use crate::regimes::Learner;
-use crate::{actor_critic, goal, offline, policy_gradient, q_learning};
+use crate::{actor_critic, goal, imitation, offline, policy_gradient, q_learning};
 use axiomrl_envs::Space;
 use axiomrl_envs::names::{short, suggestion};
 use garde::Validate;
@@ -110,6 +110,9 @@ settings_of! {
     offline::BearConfig => offline::Bear, "bear";
     offline::DiscreteBcqConfig => offline::DiscreteBcq, "discrete_bcq";
     offline::regression::RegressionConfig => offline::regression::WeightedRegression, "iql";
+    imitation::GailConfig => imitation::Gail, "gail";
+    imitation::AirlConfig => imitation::Airl, "airl";
+    imitation::DaggerConfig => imitation::Dagger, "dagger";
 }
 
 /// What is said of an algorithm: all that a row of the table has besides its code.
@@ -167,7 +170,15 @@ pub fn registry() -> &'static [AlgoEntry] {
 
 /// The rows of the table, for whoever wants to add some.
 pub fn builtin() -> Vec<AlgoEntry> {
-    let families = [value_based(), from_rollouts(), continuous_control(), memory(), goal_conditioned(), from_data()];
+    let families = [
+        value_based(),
+        from_rollouts(),
+        continuous_control(),
+        memory(),
+        goal_conditioned(),
+        from_data(),
+        from_an_expert(),
+    ];
     families.into_iter().flatten().collect()
 }
 
@@ -235,6 +246,25 @@ fn from_data() -> Vec<AlgoEntry> {
         .chain(variants::<WeightedRegression>(presets::CONTINUOUS, BOX))
         .chain(own)
         .collect()
+}
+
+fn from_an_expert() -> Vec<AlgoEntry> {
+    let kinds = &[ActionKind::Discrete, ActionKind::Box];
+    vec![
+        entry::<imitation::Gail>(
+            "gail",
+            "Generative adversarial imitation learning",
+            include_str!("imitation/gail/mod.rs"),
+            kinds,
+        ),
+        entry::<imitation::Airl>(
+            "airl",
+            "Adversarial inverse reinforcement learning",
+            include_str!("imitation/airl/mod.rs"),
+            kinds,
+        ),
+        entry::<imitation::Dagger>("dagger", "Dataset aggregation", include_str!("imitation/dagger/mod.rs"), kinds),
+    ]
 }
 
 /// Rows of names that are a matter of settings.

@@ -35,7 +35,7 @@ pub use pages::PagedStore;
 pub use priorities::{Priorities, PrioritySpec, mixed_error};
 pub use random::{Rng, load_rng, save_rng, stream};
 pub use ring::{Owned, Ring, RingSpec, StoredEpisode};
-pub use rollout::{Rollout, RolloutSpec};
+pub use rollout::{RawRows, Rollout, RolloutSpec};
 pub use schedule::Schedule;
 pub use source::{BatchSource, RewardScale, SampleOptions};
 pub use view::{Extras, GoalStrategy, NEXT_ACTION, NEXT_ACTION_KNOWN, RETURN_TO_GO, Relabel, View, Window};
