@@ -301,7 +301,8 @@ impl Catalogue {
                 _ => document.blame_value(&["env_id"], message),
             }
         })?;
-        let experiment = Experiment::new(config, entry.clone(), environments);
+        let mut experiment = Experiment::new(config, entry.clone(), environments);
+        experiment.find_expert(self).map_err(|error| document.blame_value(&["env_id"], error.to_string()))?;
         experiment.check_fit().map_err(|error| match error {
             SessionError::Build(BuildError::Setting(problem)) => document.problem(&problem),
             SessionError::Env(EnvError::BadSetting { key, problem, .. }) => document.blame(&[&key], problem),
@@ -348,7 +349,10 @@ impl Catalogue {
         let environments = self
             .environments(&config)
             .map_err(|error| StateError::Misfit { name: "config".to_owned(), problem: error.to_string() })?;
-        Ok(Experiment::new(config, entry, environments))
+        let mut experiment = Experiment::new(config, entry, environments);
+        let misfit = |problem: String| StateError::Misfit { name: "config".to_owned(), problem };
+        experiment.find_expert(self).map_err(|error| misfit(error.to_string()))?;
+        Ok(experiment)
     }
 }
 

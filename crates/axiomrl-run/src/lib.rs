@@ -10,6 +10,7 @@ pub mod collect;
 pub mod configs;
 pub mod evaluate;
 pub mod experiment;
+mod expert;
 pub mod files;
 pub mod loggers;
 pub mod memory;

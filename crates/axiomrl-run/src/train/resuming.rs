@@ -118,6 +118,7 @@ impl Trainer {
         check_length(0, config.total_timesteps, config.total_timesteps)?;
         let environments = catalogue.environments(&config).map_err(TrainError::environment)?;
         let mut experiment = Experiment::new(config, algorithm, environments);
+        experiment.find_expert(catalogue).map_err(TrainError::environment)?;
         experiment.prior = options.prior.clone();
         let told = experiment.load_prior().map_err(SessionError::from)?;
         let mut env = experiment.training_env()?;
