@@ -3,6 +3,7 @@
 mod matrix;
 mod record;
 mod report;
+mod seeds;
 
 use crate::binary::Binary;
 use crate::docs;
@@ -13,7 +14,7 @@ use clap::Args;
 use matrix::{MATRIX, Row};
 use record::{Record, Records};
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 /// Episodes of the evaluation that decides.
@@ -27,9 +28,18 @@ pub struct Learn {
     /// Only these algorithms or configs, e.g. dqn,ppo/cartpole
     #[arg(long, value_name = "ALGO[/ENV]", value_delimiter = ',')]
     only: Vec<String>,
-    /// Every row is trained once per seed
+    /// Every row is trained once per seed; for tuning, 1 to 5
     #[arg(long, value_delimiter = ',', default_value = "1,2,3")]
     seeds: Vec<u64>,
+    /// Instead: this many seeds that follow from the name of the config, so that nobody has chosen them
+    #[arg(long, value_name = "COUNT", conflicts_with = "seeds")]
+    test_seeds: Option<usize>,
+    /// Leave out runs that are recorded already
+    #[arg(long)]
+    missing: bool,
+    /// Use this program instead of building one
+    #[arg(long, value_name = "FILE")]
+    binary: Option<PathBuf>,
     /// Runs at the same time, one thread each
     #[arg(long, default_value = "2")]
     jobs: NonZeroUsize,
@@ -46,10 +56,16 @@ struct Job {
 
 impl Learn {
     pub fn run(self) -> Result<()> {
-        let jobs = self.jobs()?;
+        let mut jobs = self.jobs()?;
         let folder = root().join("benchmarks");
         let mut records = Records::read(&folder.join("learn.json"))?;
-        let binary = Binary::build()?;
+        if self.missing {
+            jobs.retain(|job| records.of(job.row).iter().all(|record| record.seed != job.seed));
+        }
+        let binary = match &self.binary {
+            None => Binary::build()?,
+            Some(program) => Binary::copy_of(program, "binary")?,
+        };
         let scratch = Scratch::new("learn")?;
         let done = run_all(&binary, &jobs, self.jobs.get(), scratch.path(), &mut records)?;
         report::write(&folder.join("learn.md"), &records)?;
@@ -59,7 +75,11 @@ impl Learn {
     }
 
     fn jobs(&self) -> Result<Vec<Job>> {
-        let seeds = if self.fast { &self.seeds[..1] } else { &self.seeds[..] };
+        let seeds = |row: &Row| match self.test_seeds {
+            None if self.fast => self.seeds[..1].to_vec(),
+            None => self.seeds.clone(),
+            Some(count) => seeds::of(row.config, count),
+        };
         let named = |row: &Row| self.only.is_empty() || self.only.iter().any(|only| row.matches(only));
         let wanted = |row: &&Row| (row.fast || !self.fast) && named(row);
         let rows: Vec<&'static Row> = MATRIX.iter().filter(wanted).collect();
@@ -67,7 +87,7 @@ impl Learn {
             let known: Vec<&str> = MATRIX.iter().filter(|row| row.control.is_none()).map(|row| row.config).collect();
             bail!("no row of the matrix fits; there are {}", known.join(", "));
         }
-        Ok(rows.into_iter().flat_map(|row| seeds.iter().map(move |&seed| Job { row, seed })).collect())
+        Ok(rows.into_iter().flat_map(|row| seeds(row).into_iter().map(move |seed| Job { row, seed })).collect())
     }
 }
 

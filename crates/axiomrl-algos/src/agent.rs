@@ -1,8 +1,9 @@
 //! What the training loop sees of an algorithm.
 
+use crate::parts::statistics::ObsScaling;
 use crate::policy::{ActInput, Policy};
 use crate::state::{StateError, StateIo};
-use axiomrl_core::{Dataset, Metrics, StoreError};
+use axiomrl_core::{Dataset, Metrics, RewardScale, StoreError};
 use axiomrl_envs::{EnvError, Rng, Space, Spaces, TaskRules, VecState};
 use std::error::Error;
 use std::ops::Range;
@@ -90,12 +91,16 @@ pub struct Setup {
     pub seed: u64,
     /// Rewards and ends as a function of rows, where the environment has one.
     pub rules: Option<Arc<dyn TaskRules>>,
-    /// Whether observations are standardised with running statistics.
-    pub normalize_observation: bool,
+    /// Where the scale of observations comes from.
+    pub scaling: ObsScaling,
     /// Whether rewards are divided by the running deviation of the return.
     pub normalize_reward: bool,
     /// Transitions that somebody recorded, for algorithms that learn from them too.
     pub prior: Option<Dataset>,
+    /// What becomes of recorded rewards, and of a run's own beside them, when they are drawn.
+    pub reward: RewardScale,
+    /// What the run file says of the run's length.
+    pub total: u64,
 }
 
 impl Setup {
@@ -106,9 +111,11 @@ impl Setup {
             num_envs: 1,
             seed: 0,
             rules: None,
-            normalize_observation: false,
+            scaling: ObsScaling::Raw,
             normalize_reward: false,
             prior: None,
+            reward: RewardScale::IDENTITY,
+            total: 0,
         }
     }
 

@@ -21,6 +21,8 @@ pub(crate) trait Erased: Send + Sync {
     fn refuse_idle(&self, document: &Document, settings: &Value) -> Result<(), ConfigError>;
     /// Everything `build` would refuse, without building.
     fn check(&self, settings: &Value, setup: &Setup) -> Result<(), BuildError>;
+    /// Whether recorded transitions are learned from.
+    fn wants_data(&self, settings: &Value) -> bool;
     fn build(&self, settings: &Value, setup: &Setup) -> Result<Learner, BuildError>;
 }
 
@@ -75,6 +77,10 @@ impl<A: Algorithm> Erased for Preset<A> {
         let typed = self.typed(settings)?;
         A::check(&typed)?;
         Ok(A::check_setup(&typed, setup)?)
+    }
+
+    fn wants_data(&self, settings: &Value) -> bool {
+        self.typed(settings).is_ok_and(|typed| A::wants_data(&typed))
     }
 
     fn build(&self, settings: &Value, setup: &Setup) -> Result<Learner, BuildError> {

@@ -1,8 +1,9 @@
 //! What acts, and nothing more: input statistics, network, memory and action map, with the spaces they were made for.
 
 use crate::agent::LearnError;
-use crate::parts::statistics::ObsStats;
+use crate::parts::statistics::{ObsScaling, ObsStats};
 use crate::state::{StateError, StateIo};
+use axiomrl_core::Dataset;
 use axiomrl_envs::{ActionMap, EnvError, ObsBuf, ObsRef, Rng, Spaces};
 use std::ops::Range;
 
@@ -141,9 +142,9 @@ pub struct Acting<L: ?Sized> {
 }
 
 impl<L: Actor + ?Sized> Acting<L> {
-    /// Fails where actions have no bounds, or observations no scale and `normalize_observation` asks for one.
-    pub fn new(learner: Box<L>, spaces: Spaces, normalize_observation: bool) -> Result<Self, EnvError> {
-        let stats = if normalize_observation { Some(ObsStats::new(&spaces)?) } else { None };
+    /// Fails where actions have no bounds, or observations no scale and one is asked for.
+    pub fn new(learner: Box<L>, spaces: Spaces, scaling: ObsScaling) -> Result<Self, EnvError> {
+        let stats = ObsStats::new(&spaces, scaling)?;
         Ok(Self { map: ActionMap::of(&spaces.action)?, spaces, stats, scaled: ObsBuf::default(), learner })
     }
 
@@ -155,6 +156,13 @@ impl<L: Actor + ?Sized> Acting<L> {
                 stats.scale_into(obs, &mut self.scaled);
                 give(&mut self.learner, self.scaled.as_ref())
             }
+        }
+    }
+
+    /// Takes the scale of observations from recorded ones, where it is to come from there.
+    pub fn fit(&mut self, data: &Dataset) {
+        if let Some(stats) = &mut self.stats {
+            stats.fit(data);
         }
     }
 

@@ -64,6 +64,11 @@ pub trait Algorithm: 'static {
         Vec::new()
     }
 
+    /// Whether recorded transitions are learned from.
+    fn wants_data(_config: &Self::Config) -> bool {
+        false
+    }
+
     fn build(config: Self::Config, setup: &Setup) -> Result<Learner, BuildError>;
 }
 
@@ -275,6 +280,11 @@ impl AlgoEntry {
     /// Refuses what [`AlgoEntry::build`] would refuse, without making anything large.
     pub fn check(&self, settings: &Value, setup: &Setup) -> Result<(), BuildError> {
         self.algorithm.check(settings, setup)
+    }
+
+    /// Whether recorded transitions are learned from.
+    pub fn wants_data(&self, settings: &Value) -> bool {
+        self.algorithm.wants_data(settings)
     }
 
     pub fn build(&self, settings: &Value, setup: &Setup) -> Result<Learner, BuildError> {

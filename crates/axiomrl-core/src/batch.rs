@@ -101,6 +101,11 @@ impl Batch {
         }
     }
 
+    /// A column that its source has added, `steps * rows * width` numbers.
+    pub fn extra(&self, name: &str) -> Option<&[f32]> {
+        self.extra.iter().find(|column| column.name == name).map(|column| &column.values[..])
+    }
+
     /// The first observation of each row.
     pub fn obs(&self) -> ObsRef<'_> {
         self.obs.range(0..self.rows)

@@ -5,11 +5,12 @@ mod check;
 mod tests;
 
 use crate::bytes::*;
-use crate::{Ring, RingSpec, StoreError};
+use crate::ring::TERMINATED;
+use crate::{Batch, BatchSource, RewardScale, Ring, RingSpec, StoreError, View, Window};
 use axiomrl_envs::{ObsRef, ObsSpace, Space, Spaces};
 use sha2::{Digest, Sha256};
 use std::io;
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 /// Recorded episodes as a store of one lane. Clones share the store.
@@ -24,6 +25,34 @@ impl Dataset {
     /// What its observations and actions look like.
     pub fn spaces(&self) -> &Spaces {
         &self.spaces
+    }
+
+    /// The transitions of each episode, by number.
+    pub fn episodes(&self) -> Vec<Range<u64>> {
+        self.ring.episodes(0).collect()
+    }
+
+    pub fn reward(&self, number: u64) -> f32 {
+        self.ring.reward[self.ring.row(0, number)]
+    }
+
+    /// Whether the world ended with this transition.
+    pub fn terminated(&self, number: u64) -> bool {
+        self.ring.flags[self.ring.row(0, number)] & TERMINATED != 0
+    }
+
+    /// In [−1, 1] for a Box, otherwise the choices.
+    pub fn action(&self, number: u64) -> &[f32] {
+        let (row, width) = (self.ring.row(0, number), self.ring.spec().action_width);
+        &self.ring.action[row * width..(row + 1) * width]
+    }
+
+    /// Exactly these transitions as a batch of single steps.
+    pub fn gather(&self, numbers: &[u64], gamma: f32, scale: RewardScale, out: &mut Batch) -> Result<(), StoreError> {
+        let mut view = View::new(self.clone(), Window::steps(1, gamma), None, None)?;
+        out.resize(&view.shape(), numbers.len());
+        view.gather_numbers(numbers, scale, out);
+        Ok(())
     }
 
     /// The hash of spaces and episodes: two datasets with the same hash are the same.

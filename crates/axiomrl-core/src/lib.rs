@@ -38,4 +38,4 @@ pub use ring::{Owned, Ring, RingSpec};
 pub use rollout::{Rollout, RolloutSpec};
 pub use schedule::Schedule;
 pub use source::{BatchSource, RewardScale, SampleOptions};
-pub use view::{GoalStrategy, Relabel, View, Window};
+pub use view::{Extras, GoalStrategy, NEXT_ACTION, NEXT_ACTION_KNOWN, RETURN_TO_GO, Relabel, View, Window};

@@ -153,6 +153,13 @@ impl Ring {
         start.max(self.lanes[lane].oldest)..end
     }
 
+    /// The finished episodes of a lane, as far as they are stored.
+    pub fn episodes(&self, lane: usize) -> impl Iterator<Item = Range<u64>> {
+        let (oldest, finished) = (self.lanes[lane].oldest, self.lanes[lane].episode);
+        let first = (oldest < finished).then(|| self.episode_of(lane, oldest));
+        std::iter::successors(first, move |before| (before.end < finished).then(|| self.episode_of(lane, before.end)))
+    }
+
     /// Whether `number` is the first transition of an episode.
     pub fn begins_episode(&self, lane: usize, number: u64) -> bool {
         number == 0 || self.ends[lane].binary_search(&number).is_ok()

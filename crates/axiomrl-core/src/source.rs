@@ -17,8 +17,8 @@ pub struct SampleOptions<'a> {
 pub struct RewardScale {
     pub scale: f32,
     pub shift: f32,
-    /// Rewards are clipped to ±this.
-    pub clip: Option<f32>,
+    /// Lowest and highest reward.
+    pub clip: Option<(f32, f32)>,
 }
 
 impl Default for RewardScale {
@@ -42,7 +42,8 @@ impl RewardScale {
         }
         let scaled = reward * self.scale + self.shift;
         match self.clip {
-            Some(clip) if scaled.abs() > clip => clip.copysign(scaled),
+            Some((low, _)) if scaled < low => low,
+            Some((_, high)) if scaled > high => high,
             _ => scaled,
         }
     }
@@ -91,10 +92,10 @@ mod tests {
     #[test]
     fn rewards_are_scaled_shifted_and_clipped_in_this_order() {
         assert_eq!(RewardScale::default().apply(-0.0).to_bits(), (-0.0f32).to_bits());
-        let scale = RewardScale { scale: 10.0, shift: -1.0, clip: Some(5.0) };
+        let scale = RewardScale { scale: 10.0, shift: -1.0, clip: Some((-5.0, 5.0)) };
         assert_eq!([0.0, 0.4, 1.0, -1.0].map(|r| scale.apply(r)), [-1.0, 3.0, 5.0, -5.0]);
         // What is no number stays none, so that it is noticed.
-        assert!(RewardScale { clip: Some(1.0), ..RewardScale::default() }.apply(f32::NAN).is_nan());
-        assert_eq!(RewardScale { clip: Some(f32::NAN), ..RewardScale::default() }.apply(2.0), 2.0);
+        assert!(RewardScale { clip: Some((-1.0, 1.0)), ..RewardScale::default() }.apply(f32::NAN).is_nan());
+        assert_eq!(RewardScale { clip: Some((f32::NAN, f32::NAN)), ..RewardScale::default() }.apply(2.0), 2.0);
     }
 }

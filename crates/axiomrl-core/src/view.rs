@@ -6,6 +6,7 @@
 //! A window is one step (with the rewards of the next few summed into it) or a sequence of `length` steps. Sequences start on
 //! a grid: window `w` of a lane begins with transition `w * stride`.
 
+mod extras;
 mod file;
 mod memories;
 mod relabel;
@@ -16,6 +17,8 @@ mod tests;
 
 use crate::ring::{Lane, Ring};
 use crate::{Batch, BatchShape, BatchSource, Priorities, PrioritySpec, SampleOptions, StoreError};
+use extras::Returns;
+pub use extras::{Extras, NEXT_ACTION, NEXT_ACTION_KNOWN, RETURN_TO_GO};
 pub use memories::Memories;
 use relabel::Scratch;
 pub use relabel::{GoalStrategy, Relabel};
@@ -41,6 +44,8 @@ pub struct View<S> {
     priorities: Option<Priorities>,
     relabel: Option<Relabel>,
     memories: Memories,
+    extras: Extras,
+    returns: Option<Returns>,
     scratch: Scratch,
     lanes: Vec<Seen>,
     /// The most ends of episodes inside of one sequence so far: each asks for an entry of its own.
@@ -131,6 +136,8 @@ impl<S: Deref<Target = Ring>> View<S> {
             priorities: priorities.map(|spec| Priorities::new(spec, slots * lanes)),
             relabel,
             memories: Memories::new(0, lanes, slots),
+            extras: Extras::default(),
+            returns: None,
             scratch: Scratch::default(),
             lanes: vec![Seen::default(); lanes],
             most_ends: 0,
@@ -232,6 +239,7 @@ impl<S: Deref<Target = Ring> + Send> BatchSource for View<S> {
         self.catch_up();
         self.check_shape(&rows, out)?;
         self.draw(rows.clone(), options, out)?;
+        self.fill_extras(rows.clone(), options.reward, out);
         self.relabel(rows, options, out)
     }
 

@@ -344,9 +344,7 @@ impl Experiment {
         let env = self.environments.make(lanes.max(1), &seeding, axiomrl_envs::Purpose::Training)?;
         let setup: Setup = self.setup(env.as_ref());
         check_fit(&self.algorithm, &self.config.env_id, &setup)?;
-        if self.config.normalize_observation {
-            ObsStats::new(&setup.spaces)?;
-        }
+        ObsStats::new(&setup.spaces, setup.scaling)?;
         Ok(self.algorithm.check(&self.config.algo_kwargs.0, &setup)?)
     }
 }

@@ -4,7 +4,7 @@ use crate::memory::{self, MemoryError, Purpose as MemoryFor};
 use axiomrl_algos::config::ConfigError;
 use axiomrl_algos::parts::checks::{BuildError, check_fit};
 use axiomrl_algos::{Agent, AlgoEntry, Policy, RunConfig, Setup, StateError};
-use axiomrl_core::Dataset;
+use axiomrl_core::{Dataset, RewardScale};
 use axiomrl_envs::{EnvError, EnvSource, Purpose, Seeding, Spaces, VecEnv};
 use std::sync::Arc;
 
@@ -55,7 +55,9 @@ impl Experiment {
             num_envs: env.num_envs(),
             seed: self.config.seed,
             rules: env.task_rules(),
-            normalize_observation: self.config.normalize_observation,
+            scaling: self.config.scaling(),
+            reward: self.config.dataset.as_ref().map_or(RewardScale::IDENTITY, |data| data.reward()),
+            total: self.config.total_timesteps,
             normalize_reward: self.config.normalize_reward,
             prior: self.prior.clone(),
             ..Setup::new(env.spaces().clone())
@@ -77,8 +79,7 @@ pub fn blank_policy(
     algorithm: &AlgoEntry,
     spaces: Spaces,
 ) -> Result<Box<dyn Policy>, SessionError> {
-    let normalize_observation = config.normalize_observation;
-    let setup = Setup { seed: config.seed, normalize_observation, ..Setup::new(spaces) };
+    let setup = Setup { seed: config.seed, scaling: config.scaling(), ..Setup::new(spaces) };
     check_fit(algorithm, &config.env_id, &setup)?;
     memory::check(config, &setup.spaces, MemoryFor::Act)?;
     // Hindsight asks the environment's rules while training; acting does not.

@@ -4,6 +4,7 @@ use crate::catalogue::Catalogue;
 use crate::checkpoint::{self, SavedPolicy};
 use crate::experiment::{SessionError, blank_policy};
 use crate::train::TrainError;
+use axiomrl_algos::parts::statistics::ObsScaling;
 use axiomrl_algos::{Policy, RunConfig, StateError, StateIo};
 use axiomrl_envs::{EnvError, EnvSource};
 use std::path::Path;
@@ -34,7 +35,7 @@ impl TrainedPolicy {
             }
         };
         let scaled = saved.snapshot.policy.values.contains_key("observation_statistics");
-        if scaled != config.normalize_observation {
+        if scaled != (config.scaling() != ObsScaling::Raw) {
             let problem = "its settings and its statistics disagree on whether observations are normalised";
             return Err(misfit(problem.to_owned()).into());
         }

@@ -47,6 +47,21 @@ macro_rules! settings {
             pub prioritized_eps: f32,
         ] $($rest)* }
     };
+    (@ $head:tt [$($gathered:tt)*] ..prior, $($rest:tt)*) => {
+        $crate::config::settings! { @ $head [$($gathered)*
+            /// Learns from the transitions of `dataset` alone: `total_timesteps` and all intervals count updates.
+            pub offline: bool,
+            /// Environment steps that follow an `offline` run, with updates on both.
+            #[garde(range(max = 1_000_000_000_000_000_u64))]
+            pub online_timesteps: u64,
+            /// The part of each batch that is drawn from `dataset` once there are steps of the run's own.
+            #[garde(range(min = 0.0, max = 1.0))]
+            pub offline_batch_ratio: f32,
+            /// Bursts of updates on `dataset` alone before the first environment step.
+            #[garde(range(max = 1_000_000_000_000_u64))]
+            pub offline_pretrain_updates: u64,
+        ] $($rest)* }
+    };
     (@ $head:tt [$($gathered:tt)*] ..goals, $($rest:tt)*) => {
         $crate::config::settings! { @ $head [$($gathered)*
             /// Goals drawn in hindsight for every real one, where goals are part of the observation; 0 switches it off.

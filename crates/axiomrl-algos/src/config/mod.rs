@@ -6,6 +6,7 @@
 //! Nothing is ignored.
 
 mod choices;
+mod dataset;
 mod document;
 mod error;
 mod groups;
@@ -18,13 +19,15 @@ mod typed;
 mod yaml;
 
 pub use choices::choices;
+pub use dataset::{DatasetConfig, DatasetKind, DatasetShare};
 pub use document::Document;
 pub(crate) use document::{overlay, plain};
 pub use error::ConfigError;
 pub(crate) use groups::settings;
-pub use problem::{Idle, Problem, fixed_temperature, goals, priorities};
+pub use problem::{Idle, Problem, fixed_temperature, goals, offline, online, priorities, without_steps};
 pub(crate) use tree::{Node, Place};
 
+use crate::parts::statistics::ObsScaling;
 use garde::Validate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -108,6 +111,10 @@ pub struct RunConfig {
     #[serde(default)]
     #[schemars(with = "Value")]
     pub algo_kwargs: Settings,
+    /// Recorded transitions, for algorithms that learn from them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[garde(dive)]
+    pub dataset: Option<DatasetConfig>,
     /// Options of the environment.
     #[serde(default)]
     pub env_kwargs: Map<String, Value>,
@@ -165,6 +172,12 @@ fn runs() -> String {
 }
 
 impl RunConfig {
+    /// Where the scale of observations comes from.
+    pub fn scaling(&self) -> ObsScaling {
+        let fitted = self.dataset.as_ref().map_or(ObsScaling::Raw, DatasetConfig::scaling);
+        if self.normalize_observation { ObsScaling::Running } else { fitted }
+    }
+
     /// Environment steps between evaluations; 0 means only at the end.
     pub fn eval_every(&self) -> u64 {
         self.eval_interval.unwrap_or_else(|| self.tenth())

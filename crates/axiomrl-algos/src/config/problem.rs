@@ -63,3 +63,41 @@ pub fn fixed_temperature(fixed: bool) -> Idle {
         why: "the weight of the entropy is not adapted; set `ent_coef: auto`, which needs a Gaussian policy",
     }
 }
+
+/// What `offline: false` makes useless.
+pub fn online(online: bool) -> Idle {
+    Idle {
+        now: online,
+        keys: &["online_timesteps"],
+        switch: Some("offline"),
+        why: "the run steps the environment from its beginning; set `offline: true` to learn from `dataset` first",
+    }
+}
+
+/// What an offline run without steps of its own makes useless.
+pub fn without_steps(none: bool) -> Idle {
+    Idle {
+        now: none,
+        keys: &[
+            "offline_batch_ratio",
+            "buffer_capacity",
+            "learning_starts",
+            "train_frequency",
+            "epsilon_start",
+            "epsilon_end",
+            "exploration_fraction",
+        ],
+        switch: Some("offline"),
+        why: "no environment step is taken; set `online_timesteps`, or `offline: false`",
+    }
+}
+
+/// What being offline makes useless in any case.
+pub fn offline(offline: bool) -> Idle {
+    Idle {
+        now: offline,
+        keys: &["offline_pretrain_updates"],
+        switch: Some("offline"),
+        why: "`total_timesteps` says how many updates are made on `dataset` alone; set `offline: false`",
+    }
+}

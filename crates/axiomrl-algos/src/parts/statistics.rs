@@ -1,7 +1,7 @@
 //! Brings observations and rewards to unit scale, with statistics gathered on the way.
 
 use crate::state::{StateError, StateIo};
-use axiomrl_core::RewardScale;
+use axiomrl_core::{Batch, Dataset, RewardScale};
 use axiomrl_envs::{EnvError, Kind, ObsBuf, ObsRef, RunningStats, Spaces, VecState};
 use std::ops::Range;
 
@@ -17,11 +17,30 @@ pub struct ObsStats {
     /// Columns of the block of floats that are scaled.
     columns: Vec<usize>,
     running: RunningStats,
+    /// Added to the deviations of statistics that were fitted once and stay as they are.
+    fixed: Option<f64>,
+}
+
+/// Where the scale of observations comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum ObsScaling {
+    /// They stay as they are.
+    #[default]
+    Raw,
+    /// From all that was seen so far.
+    Running,
+    /// From recorded transitions, once: the deviation of a column is divided by after this much was added to it.
+    Fitted(f64),
 }
 
 impl ObsStats {
     /// Fails where nothing of an observation has a scale.
-    pub fn new(spaces: &Spaces) -> Result<Self, EnvError> {
+    pub fn new(spaces: &Spaces, scaling: ObsScaling) -> Result<Option<Self>, EnvError> {
+        let fixed = match scaling {
+            ObsScaling::Raw => return Ok(None),
+            ObsScaling::Running => None,
+            ObsScaling::Fitted(floor) => Some(floor),
+        };
         let obs = spaces.obs();
         let scaled = obs.parts.iter().filter(|part| part.kind == Kind::F32);
         let columns: Vec<usize> = scaled.flat_map(|part| part.at.clone()).collect();
@@ -33,15 +52,35 @@ impl ObsStats {
             let key = "normalize_observation".to_owned();
             return Err(EnvError::BadSetting { env: "its observation".into(), key, problem });
         }
-        Ok(Self { running: RunningStats::new(columns.len()), columns })
+        Ok(Some(Self { running: RunningStats::new(columns.len()), columns, fixed }))
+    }
+
+    /// Takes mean and deviation from what was observed in recorded transitions, where that is where they come from.
+    pub fn fit(&mut self, data: &Dataset) {
+        if self.fixed.is_none() {
+            return;
+        }
+        let (numbers, mut batch): (Vec<u64>, _) = ((0..data.len() as u64).collect(), Batch::default());
+        for numbers in numbers.chunks(4096) {
+            // The window of a dataset's own transitions cannot be refused.
+            if data.gather(numbers, 1.0, RewardScale::IDENTITY, &mut batch).is_ok() {
+                self.push(batch.obs());
+            }
+        }
     }
 
     pub fn running(&self) -> &RunningStats {
         &self.running
     }
 
-    /// Counts rows, one after the other.
+    /// Counts rows, one after the other, unless the statistics are fixed.
     pub fn count(&mut self, obs: ObsRef<'_>) {
+        if self.fixed.is_none() {
+            self.push(obs);
+        }
+    }
+
+    fn push(&mut self, obs: ObsRef<'_>) {
         for row in 0..obs.rows {
             let row = obs.row(row).floats;
             self.running.push(self.columns.iter().map(|&column| f64::from(row[column])));
@@ -58,7 +97,11 @@ impl ObsStats {
     /// Scales rows of the block of floats, each `width` numbers, in place.
     pub fn scale(&self, floats: &mut [f32], width: usize) {
         for (at, &column) in self.columns.iter().enumerate() {
-            let (mean, scale) = (self.running.mean()[at], 1.0 / (self.running.variance(at) + EPSILON).sqrt());
+            let (mean, variance) = (self.running.mean()[at], self.running.variance(at));
+            let scale = match self.fixed {
+                None => 1.0 / (variance + EPSILON).sqrt(),
+                Some(floor) => 1.0 / (variance.sqrt() + floor),
+            };
             for x in floats.iter_mut().skip(column).step_by(width) {
                 *x = (((f64::from(*x) - mean) * scale) as f32).clamp(-CLIP, CLIP);
             }
@@ -111,7 +154,7 @@ impl RewardStats {
     /// For rewards that are drawn from a store, which keeps them raw.
     pub fn scale(&self) -> RewardScale {
         let scale = (1.0 / (self.running.variance(0) + EPSILON).sqrt()) as f32;
-        RewardScale { scale, shift: 0.0, clip: Some(CLIP) }
+        RewardScale { scale, shift: 0.0, clip: Some((-CLIP, CLIP)) }
     }
 
     pub fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
@@ -129,15 +172,40 @@ impl RewardStats {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use axiomrl_core::{DatasetBuilder, Episode};
     use axiomrl_envs::{BoxSpace, Space};
 
     fn spaces(observation: Space) -> Spaces {
         Spaces::new(observation, Space::Discrete { n: 2 })
     }
 
+    fn running(observation: Space) -> Result<ObsStats, EnvError> {
+        ObsStats::new(&spaces(observation), ObsScaling::Running).map(Option::unwrap)
+    }
+
+    #[test]
+    fn fitted_statistics_are_those_of_the_data_and_stay() {
+        let shown = Space::Box(BoxSpace::uniform(1, -9.0, 9.0));
+        let mut builder = DatasetBuilder::new(spaces(shown.clone())).unwrap();
+        let obs = ObsRef::of_floats(3, &[1.0, 5.0, 100.0]);
+        let (action, reward, ends) = ([0.0; 2], [0.0; 2], [false; 2]);
+        let masks = &[];
+        builder
+            .push(&Episode { obs, masks, action: &action, reward: &reward, terminated: &ends, truncated: &ends })
+            .unwrap();
+        let data = builder.build().unwrap();
+        let mut stats = ObsStats::new(&spaces(shown), ObsScaling::Fitted(0.5)).unwrap().unwrap();
+        stats.fit(&data);
+        stats.count(ObsRef::of_floats(1, &[1000.0]));
+        // Acted upon were 1 and 5: mean 3, deviation 2. Where the episode ended nothing was done.
+        let mut out = ObsBuf::default();
+        stats.scale_into(ObsRef::of_floats(2, &[8.0, 1000.0]), &mut out);
+        assert_eq!(out.floats, [2.0, 10.0]);
+    }
+
     #[test]
     fn numbers_are_standardised_and_clipped() {
-        let mut stats = ObsStats::new(&spaces(Space::Box(BoxSpace::uniform(2, -9.0, 9.0)))).unwrap();
+        let mut stats = running(Space::Box(BoxSpace::uniform(2, -9.0, 9.0))).unwrap();
         stats.count(ObsRef::of_floats(2, &[1.0, 5.0, 3.0, 5.0]));
         // Means 2 and 5, variances 1 and 0.
         let mut out = ObsBuf::default();
@@ -152,13 +220,13 @@ mod tests {
             ("speed".into(), Space::Box(BoxSpace::uniform(1, -9.0, 9.0))),
             ("camera".into(), Space::Box(BoxSpace::image(1, 1, 2))),
         ];
-        let mut stats = ObsStats::new(&spaces(Space::Dict { entries })).unwrap();
+        let mut stats = running(Space::Dict { entries }).unwrap();
         let rows = ObsRef { rows: 2, floats: &[3.0, 1.0, 2.0, 3.0], bytes: &[9, 8, 7, 6] };
         stats.count(rows);
         let mut out = ObsBuf::default();
         stats.scale_into(rows, &mut out);
         assert_eq!((out.floats, out.bytes), (vec![3.0, -1.0, 2.0, 1.0], vec![9, 8, 7, 6]));
-        let refused = ObsStats::new(&spaces(Space::Discrete { n: 3 })).unwrap_err().to_string();
+        let refused = running(Space::Discrete { n: 3 }).unwrap_err().to_string();
         assert!(refused.contains("switch normalize_observation off"), "{refused}");
     }
 

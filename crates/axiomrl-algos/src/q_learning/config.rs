@@ -1,6 +1,6 @@
 //! The settings of the whole family of discrete-action value learners.
 
-use crate::config::{Idle, Problem, goals, priorities, settings};
+use crate::config::{Idle, Problem, goals, offline, online, priorities, settings, without_steps};
 use crate::parts::input::Vision;
 use crate::parts::torso::MemoryKind;
 use axiomrl_core::{GoalStrategy, Schedule};
@@ -59,6 +59,7 @@ settings! {
         ..learning_rate,
         ..replay,
         ..priorities,
+        ..prior,
         ..goals,
         ..network,
         ..replayed_memory,
@@ -214,6 +215,10 @@ impl Default for DqnConfig {
             prioritized_beta: Schedule::linear(0.4, 1.0),
             prioritized_eps: 1e-6,
             priority_eta: 0.9,
+            offline: false,
+            online_timesteps: 0,
+            offline_batch_ratio: 0.0,
+            offline_pretrain_updates: 0,
             n_sampled_goal: 0,
             goal_selection_strategy: GoalStrategy::Future,
         }
@@ -341,6 +346,9 @@ impl DqnConfig {
             ),
             priorities(!self.prioritized_replay),
             goals(self.n_sampled_goal == 0),
+            online(!self.offline),
+            offline(self.offline),
+            without_steps(self.offline && self.online_timesteps == 0),
         ]
     }
 }

@@ -38,7 +38,7 @@ use crate::parts::checks::BuildError;
 use crate::parts::hindsight::hindsight;
 use crate::parts::torso::{Torso, TorsoSpec};
 use crate::parts::value_head::Head;
-use crate::regimes::{Learner, ReplaySettings, SequenceSettings, prioritized_replay_settings};
+use crate::regimes::{Learner, ReplaySettings, SequenceSettings, prioritized_replay_settings, with_prior};
 use crate::registry::Algorithm;
 use axiomrl_envs::Space;
 use axiomrl_nn::{AdamConfig, Init, MlpSpec, OptimizerConfig};
@@ -60,6 +60,10 @@ impl Algorithm for Dqn {
 
     fn idle(config: &DqnConfig) -> Vec<Idle> {
         config.idle()
+    }
+
+    fn wants_data(config: &DqnConfig) -> bool {
+        store_settings(config).is_ok_and(|settings| settings.wants_prior())
     }
 
     fn build(config: DqnConfig, setup: &Setup) -> Result<Learner, BuildError> {
@@ -121,5 +125,5 @@ fn store_settings(config: &DqnConfig) -> Result<ReplaySettings, Problem> {
         overlap: config.overlap(),
         stored_state: config.stored_state,
     });
-    ReplaySettings { sequences, ..prioritized_replay_settings!(config)? }.checked()
+    with_prior!(config, ReplaySettings { sequences, ..prioritized_replay_settings!(config)? }).checked()
 }

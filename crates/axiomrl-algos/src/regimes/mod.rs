@@ -9,7 +9,7 @@ pub use off_policy::{OffPolicy, ReplayLearner};
 pub use on_policy::{ActedRow, OnPolicy, Played, RolloutLearner, RolloutSettings};
 pub use pace::Pace;
 pub use replay_settings::{ReplaySettings, SequenceSettings};
-pub(crate) use replay_settings::{prioritized_replay_settings, replay_settings};
+pub(crate) use replay_settings::{prioritized_replay_settings, replay_settings, with_prior};
 
 use crate::agent::{Agent, Setup};
 use crate::parts::checks::BuildError;
@@ -37,6 +37,6 @@ impl Learner {
             Self::OnPolicy(learner, _) => learner,
             Self::OffPolicy(learner, _) => learner,
         };
-        Ok(Box::new(Acting::new(actor, setup.spaces.clone(), setup.normalize_observation)?))
+        Ok(Box::new(Acting::new(actor, setup.spaces.clone(), setup.scaling)?))
     }
 }

@@ -38,6 +38,20 @@ pub trait ReplayLearner: Actor {
         errors: &mut Vec<f32>,
     ) -> Result<(), LearnError>;
 
+    /// Draws the rows of an update from what the regime offers: from its own steps, from recorded ones, or from both.
+    fn fill(
+        &mut self,
+        source: &mut dyn BatchSource,
+        rows: usize,
+        options: &mut SampleOptions<'_>,
+        batch: &mut Batch,
+    ) -> Result<(), LearnError> {
+        batch.resize(&source.shape(), rows);
+        source.fill(0..rows, options, batch)?;
+        batch.trim();
+        Ok(())
+    }
+
     /// Environment steps `before + 1 ..= after` have been taken and learned from: the place for what is counted in steps.
     fn stepped(&mut self, _before: u64, _after: u64) {}
 
@@ -59,6 +73,10 @@ pub struct OffPolicy {
     real: View<Owned>,
     /// Recorded transitions and their share of a batch.
     prior: Option<(View<Dataset>, f32)>,
+    /// For learners of recorded transitions, the steps after them.
+    offline: Option<u64>,
+    /// What becomes of rewards when they are drawn.
+    reward: RewardScale,
     pace: Pace,
     batch_size: usize,
     priority_beta: Schedule,
@@ -90,34 +108,39 @@ impl OffPolicy {
         let (window, width) = (settings.window(), learner.memory_width());
         let stored_state = settings.sequences.is_some_and(|sequences| sequences.stored_state);
         let prior = match &setup.prior {
-            Some(data) if settings.prior_share > 0.0 || settings.pretraining > 0 => {
+            Some(data) if settings.wants_prior() => {
                 check_prior(data, setup)?;
                 // What a policy would have remembered was not recorded: such sequences begin with an empty memory.
-                let view = View::new(data.clone(), window, None, None)?;
+                let view = View::new(data.clone(), window, None, None)?.with_extras(settings.extras)?;
                 Some((view.with_memories(if stored_state { width } else { 0 }), settings.prior_share))
             }
-            None if settings.pretraining > 0 => {
-                let problem = "updates before the first step need recorded transitions; give the run a dataset";
+            None if settings.wants_prior() => {
+                let problem = "it learns from recorded transitions; give the run a `dataset`";
                 return Err(Problem::new(&[], problem).into());
             }
             _ => None,
         };
+        let mut acting = Acting::new(learner, setup.spaces.clone(), setup.scaling)?;
+        if let Some(data) = &setup.prior {
+            acting.fit(data);
+        }
+        let width = if stored_state { width } else { 0 };
+        let pace = settings.pace(setup.total);
+        let real = View::new(Owned(ring), window, settings.priority, settings.relabel)?;
         Ok(Self {
-            acting: Acting::new(learner, setup.spaces.clone(), setup.normalize_observation)?,
+            memory: Memory::new(setup.num_envs, acting.learner.memory_width()),
+            acting,
             prior,
-            pace: settings.pace(),
+            offline: settings.offline,
+            reward: setup.reward,
+            pace,
             batch_size: settings.batch_size,
             prioritized: settings.priority.is_some(),
             priority_beta: settings.priority_beta,
-            real: View::new(Owned(ring), window, settings.priority, settings.relabel)?.with_memories(if stored_state {
-                width
-            } else {
-                0
-            }),
+            real: real.with_memories(width).with_extras(settings.extras)?,
             rewards: setup.normalize_reward.then(|| RewardStats::new(setup.num_envs, window.gamma)),
             batch: Batch::default(),
             errors: Vec::new(),
-            memory: Memory::new(setup.num_envs, width),
             stored_state,
             act_rng: setup.rng("act"),
             store_rng: setup.rng("store"),
@@ -235,16 +258,16 @@ impl Agent for OffPolicy {
         let mut options = SampleOptions {
             rng: &mut self.store_rng,
             beta: self.priority_beta.at(clock.fraction()) as f32,
-            reward: self.rewards.as_ref().map_or(RewardScale::IDENTITY, RewardStats::scale),
+            reward: self.rewards.as_ref().map_or(self.reward, RewardStats::scale),
         };
-        let batch = &mut self.batch;
+        let (batch, learner, rows) = (&mut self.batch, &mut self.acting.learner, self.batch_size);
         // The run's own transitions come first, so that what is learned of them finds them.
         match &mut self.prior {
-            None => draw(&mut self.real, self.batch_size, &mut options, batch)?,
-            Some((prior, _)) if self.pace.is_pretraining(clock) => draw(prior, self.batch_size, &mut options, batch)?,
+            None => learner.fill(&mut self.real, rows, &mut options, batch)?,
+            Some((prior, _)) if self.pace.is_pretraining(clock) => learner.fill(prior, rows, &mut options, batch)?,
             Some((prior, share)) => {
                 let mut both = Mixture { a: &mut self.real, b: prior, share: 1.0 - *share };
-                draw(&mut both, self.batch_size, &mut options, batch)?;
+                learner.fill(&mut both, rows, &mut options, batch)?;
             }
         }
         // The store keeps observations raw; from here on they are as networks take them.
@@ -253,7 +276,7 @@ impl Agent for OffPolicy {
             stats.scale(&mut batch.obs.floats, width);
         }
         self.errors.clear();
-        let closes_burst = self.pace.closes_burst();
+        let closes_burst = self.pace.closes_burst(clock);
         let mut context = UpdateContext { clock, closes_burst, rng: &mut self.learn_rng, metrics };
         self.acting.learner.update(&self.batch, &mut context, &mut self.errors)?;
         if self.prioritized {
@@ -263,6 +286,10 @@ impl Agent for OffPolicy {
                 Some((_, share)) => ((1.0 - share) * self.batch_size as f32).round() as usize,
             };
             self.real.learned(0..own, &self.batch, &self.errors);
+        }
+        if self.pace.is_pretraining(clock) {
+            // Before there are steps, updates take their place in all that is counted in them.
+            self.acting.learner.stepped(clock.updates, clock.updates + 1);
         }
         self.pace.updated(clock);
         Ok(1)
@@ -277,7 +304,8 @@ impl Agent for OffPolicy {
     }
 
     fn phases(&self, total: u64) -> Phases {
-        Phases { updates: self.pace.pretraining(), steps: total }
+        let updates = self.pace.pretraining();
+        Phases { updates, steps: self.offline.unwrap_or(total) }
     }
 
     fn check_place(&self, env_steps: u64, _round: usize) -> Result<(), StateError> {
@@ -310,19 +338,6 @@ impl Agent for OffPolicy {
         }
         Ok(())
     }
-}
-
-/// A whole batch of one source.
-fn draw(
-    source: &mut dyn BatchSource,
-    rows: usize,
-    options: &mut SampleOptions<'_>,
-    batch: &mut Batch,
-) -> Result<(), LearnError> {
-    batch.resize(&source.shape(), rows);
-    source.fill(0..rows, options, batch)?;
-    batch.trim();
-    Ok(())
 }
 
 fn hex(bytes: &[u8]) -> String {

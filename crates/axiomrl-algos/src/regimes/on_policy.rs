@@ -86,7 +86,7 @@ impl OnPolicy {
         let (steps, lanes, width) = (settings.num_steps, setup.num_envs, learner.memory_width());
         let widths = setup.spaces.obs().widths;
         Ok(Self {
-            acting: Acting::new(learner, setup.spaces.clone(), setup.normalize_observation)?,
+            acting: Acting::new(learner, setup.spaces.clone(), setup.scaling)?,
             rollout: Rollout::new(RolloutSpec {
                 steps,
                 lanes,

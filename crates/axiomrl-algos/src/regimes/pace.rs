@@ -13,7 +13,7 @@ pub struct Pace {
     train_frequency: u64,
     /// Updates in a burst.
     burst: u64,
-    /// Updates before the first environment step.
+    /// Updates before the first environment step: whole bursts, or all of them.
     pretraining: u64,
     /// Environment steps whose updates are done.
     trained_until: u64,
@@ -59,8 +59,9 @@ impl Pace {
     }
 
     /// Whether the next update is the last one of its burst.
-    pub fn closes_burst(&self) -> bool {
-        (self.made + 1).is_multiple_of(self.burst)
+    pub fn closes_burst(&self, clock: Clock) -> bool {
+        let made = if self.is_pretraining(clock) { clock.updates } else { self.made };
+        (made + 1).is_multiple_of(self.burst)
     }
 
     /// An update was made.
@@ -125,9 +126,9 @@ mod tests {
         let never = |_, _| panic!("steps are closed after their updates");
         assert_eq!(pace.need(at(1, 0), true, never), Need::Update);
         assert_eq!(pace.need(at(1, 0), true, never), Need::Update);
-        assert!(!pace.closes_burst());
+        assert!(!pace.closes_burst(at(1, 0)));
         pace.updated(at(1, 0));
-        assert!(pace.closes_burst());
+        assert!(pace.closes_burst(at(1, 1)));
         pace.updated(at(1, 1));
         assert_eq!(pace.need(at(1, 2), true, |_, _| {}), Need::Steps);
         assert_eq!(pace.need(at(1, 2), true, |_, _| panic!("closed once")), Need::Steps);
@@ -137,12 +138,14 @@ mod tests {
 
     #[test]
     fn pretraining_comes_first_and_leaves_the_bursts_alone() {
-        let mut pace = Pace::new(0, 1, Some(1), 3);
-        for updates in 0..3 {
+        let mut pace = Pace::new(0, 1, Some(2), 4);
+        for updates in 0..4 {
             assert_eq!(pace.need(at(0, updates), true, |_, _| {}), Need::Update);
+            assert_eq!(pace.closes_burst(at(0, updates)), updates % 2 == 1);
             pace.updated(at(0, updates));
         }
-        assert_eq!(pace.need(at(0, 3), true, |_, _| {}), Need::Steps);
-        assert_eq!(pace.need(at(1, 3), true, |_, _| {}), Need::Update);
+        assert_eq!(pace.need(at(0, 4), true, |_, _| {}), Need::Steps);
+        assert_eq!(pace.need(at(1, 4), true, |_, _| {}), Need::Update);
+        assert!(!pace.closes_burst(at(1, 4)));
     }
 }

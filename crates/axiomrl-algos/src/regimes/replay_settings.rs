@@ -2,7 +2,7 @@
 
 use super::Pace;
 use crate::config::Problem;
-use axiomrl_core::{PrioritySpec, Relabel, Schedule, Window};
+use axiomrl_core::{Extras, PrioritySpec, Relabel, Schedule, Window};
 
 /// When and from what an off-policy learner is updated.
 #[derive(Clone, Debug)]
@@ -26,8 +26,12 @@ pub struct ReplaySettings {
     pub sequences: Option<SequenceSettings>,
     /// The part of a batch that comes from recorded transitions, where there are any.
     pub prior_share: f32,
-    /// Updates on recorded transitions alone, before the first step.
+    /// Bursts of updates on recorded transitions alone, before the first step.
     pub pretraining: u64,
+    /// For learners of recorded transitions: the whole length of the run is updates on them, and then come this many steps.
+    pub offline: Option<u64>,
+    /// Columns that batches have besides the usual ones.
+    pub extras: Extras,
 }
 
 /// What a learner that remembers learns from.
@@ -58,6 +62,8 @@ impl Default for ReplaySettings {
             sequences: None,
             prior_share: 0.0,
             pretraining: 0,
+            offline: None,
+            extras: Extras::default(),
         }
     }
 }
@@ -71,8 +77,16 @@ impl ReplaySettings {
         }
     }
 
-    pub fn pace(&self) -> Pace {
-        Pace::new(self.learning_starts, self.train_frequency, self.gradient_steps, self.pretraining)
+    /// `total` is the length of the run as its file says it.
+    pub fn pace(&self, total: u64) -> Pace {
+        let burst = self.gradient_steps.unwrap_or(self.train_frequency);
+        let pretraining = if self.offline.is_some() { total } else { self.pretraining.saturating_mul(burst) };
+        Pace::new(self.learning_starts, self.train_frequency, self.gradient_steps, pretraining)
+    }
+
+    /// Whether recorded transitions are learned from.
+    pub fn wants_prior(&self) -> bool {
+        self.offline.is_some() || self.prior_share > 0.0 || self.pretraining > 0
     }
 
     /// The settings themselves, unless they contradict each other.
@@ -122,6 +136,8 @@ macro_rules! replay_settings {
             sequences: None,
             prior_share: 0.0,
             pretraining: 0,
+            offline: None,
+            extras: axiomrl_core::Extras::default(),
         }
         .checked()
     };
@@ -141,7 +157,19 @@ macro_rules! prioritized_replay_settings {
     };
 }
 
-pub(crate) use {prioritized_replay_settings, replay_settings};
+/// Adds what the group `..prior` says.
+macro_rules! with_prior {
+    ($config:expr, $settings:expr) => {
+        $crate::regimes::ReplaySettings {
+            prior_share: $config.offline_batch_ratio,
+            pretraining: $config.offline_pretrain_updates,
+            offline: $config.offline.then_some($config.online_timesteps),
+            ..$settings
+        }
+    };
+}
+
+pub(crate) use {prioritized_replay_settings, replay_settings, with_prior};
 
 #[cfg(test)]
 mod tests {

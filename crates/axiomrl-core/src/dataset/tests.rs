@@ -132,3 +132,36 @@ fn stacked_frames_must_be_those_that_the_store_shows_again() {
     let error = problem(spaces, &Episode { obs: ObsRef::of_bytes(3, jumps.as_flattened()), ..EPISODE });
     assert!(error.contains("step 1: the older frames"), "{error}");
 }
+
+#[test]
+fn transitions_can_be_asked_for_by_number() {
+    let mut builder = DatasetBuilder::new(spaces()).unwrap();
+    for (first, steps, terminated) in [(0.0, 3, true), (10.0, 2, false)] {
+        let obs: Vec<f32> = (0..=steps).map(|t| first + t as f32).collect();
+        let action: Vec<f32> = (0..steps).map(|t| 0.1 * t as f32).collect();
+        let mut ends = vec![false; steps];
+        ends[steps - 1] = terminated;
+        let reward: Vec<f32> = obs[..steps].iter().map(|x| x + 1.0).collect();
+        builder
+            .push(&Episode {
+                obs: ObsRef::of_floats(steps + 1, &obs),
+                masks: &[],
+                action: &action,
+                reward: &reward,
+                terminated: &ends,
+                truncated: &vec![false; steps],
+            })
+            .unwrap();
+    }
+    let data = builder.build().unwrap();
+    assert_eq!(data.episodes(), [0..3, 3..5]);
+    assert_eq!((data.reward(4), data.terminated(2), data.terminated(4)), (12.0, true, false));
+    assert_eq!(data.action(1), [0.1]);
+    let mut batch = Batch::default();
+    let scale = RewardScale { scale: 2.0, ..RewardScale::IDENTITY };
+    data.gather(&[4, 2, 0], 0.9, scale, &mut batch).unwrap();
+    assert_eq!(batch.obs().floats, [11.0, 2.0, 0.0]);
+    assert_eq!(batch.next_obs().floats, [12.0, 3.0, 1.0]);
+    assert_eq!(batch.reward, [24.0, 6.0, 2.0]);
+    assert_eq!((batch.discount, batch.index), (vec![0.9, 0.0, 0.9], vec![4, 2, 0]));
+}

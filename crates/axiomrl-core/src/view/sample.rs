@@ -119,6 +119,22 @@ impl<S: Deref<Target = Ring>> View<S> {
         }
     }
 
+    /// Writes the windows that start with these transitions of the first lane to the batch.
+    pub(crate) fn gather_numbers(&self, numbers: &[u64], scale: RewardScale, out: &mut Batch) {
+        out.starts.fill(false);
+        out.next.fill(1);
+        out.valid.fill(true);
+        out.weight.fill(1.0);
+        for (chunk, numbers) in numbers.chunks(CHUNK).enumerate() {
+            let mut starts = [0; CHUNK];
+            for (k, &number) in numbers.iter().enumerate() {
+                starts[k] = self.store.row(0, number);
+                out.index[chunk * CHUNK + k] = self.store.index(0, number);
+            }
+            self.gather(&starts[..numbers.len()], chunk * CHUNK, out, |reward| scale.apply(reward));
+        }
+    }
+
     /// Writes the windows that start in these rows of the store to the batch, from its row `first` on.
     pub(super) fn gather(&self, starts: &[usize], first: usize, out: &mut Batch, scaled: impl Fn(f32) -> f32) {
         let store: &Ring = &self.store;

@@ -226,7 +226,7 @@ fn rewards_are_scaled_before_they_are_summed() {
     let mut view = three_steps(3, No);
     let (mut batch, mut rng) = (Batch::default(), stream(1, "store"));
     batch.resize(&view.shape(), 1);
-    let reward = RewardScale { scale: 2.0, shift: -1.0, clip: Some(3.0) };
+    let reward = RewardScale { scale: 2.0, shift: -1.0, clip: Some((-3.0, 3.0)) };
     view.fill(0..1, &mut SampleOptions { rng: &mut rng, beta: 0.0, reward }, &mut batch).unwrap();
     assert_eq!(batch.reward, [3.25]);
 }

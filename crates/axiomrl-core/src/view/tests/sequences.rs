@@ -199,7 +199,7 @@ fn rewards_are_scaled_and_clipped_one_by_one_before_they_are_summed() {
     let mut view = played(sequences(spec(40, 1), window(4, 4, 2), None), "....");
     let mut batch = Batch::default();
     batch.resize(&view.shape(), 1);
-    let reward = RewardScale { scale: 2.0, shift: 0.0, clip: Some(5.0) };
+    let reward = RewardScale { scale: 2.0, shift: 0.0, clip: Some((-5.0, 5.0)) };
     let rng = &mut stream(1, "test");
     view.fill(0..1, &mut SampleOptions { rng, beta: 0.0, reward }, &mut batch).unwrap();
     assert_eq!(batch.reward, [4.0, 6.5, 7.5, 5.0]);
