@@ -8,6 +8,7 @@ pub mod agent;
 pub mod config;
 mod erased;
 pub mod goal;
+pub mod offline;
 pub mod parts;
 pub mod policy;
 pub mod policy_gradient;

@@ -5,7 +5,7 @@ use crate::config::{ConfigError, Document, Idle, Problem, RunConfig};
 use crate::erased::{Erased, Preset};
 use crate::parts::checks::BuildError;
 use crate::regimes::Learner;
-use crate::{actor_critic, goal, policy_gradient, q_learning};
+use crate::{actor_critic, goal, offline, policy_gradient, q_learning};
 use axiomrl_envs::Space;
 use axiomrl_envs::names::{short, suggestion};
 use garde::Validate;
@@ -101,6 +101,7 @@ settings_of! {
     actor_critic::MpoConfig => actor_critic::Mpo, "mpo";
     actor_critic::DiscreteSacConfig => actor_critic::DiscreteSac, "discrete_sac";
     goal::HerConfig => goal::Her, "her";
+    offline::DecisionTransformerConfig => offline::DecisionTransformer, "decision_transformer";
 }
 
 /// What is said of an algorithm: all that a row of the table has besides its code.
@@ -158,7 +159,7 @@ pub fn registry() -> &'static [AlgoEntry] {
 
 /// The rows of the table, for whoever wants to add some.
 pub fn builtin() -> Vec<AlgoEntry> {
-    let families = [value_based(), from_rollouts(), continuous_control(), memory(), goal_conditioned()];
+    let families = [value_based(), from_rollouts(), continuous_control(), memory(), goal_conditioned(), from_data()];
     families.into_iter().flatten().collect()
 }
 
@@ -202,6 +203,13 @@ fn memory() -> Vec<AlgoEntry> {
 fn goal_conditioned() -> Vec<AlgoEntry> {
     let kinds = &[ActionKind::Discrete, ActionKind::Box];
     vec![entry::<goal::Her>("her", "Hindsight experience replay", include_str!("goal/her.rs"), kinds)]
+}
+
+fn from_data() -> Vec<AlgoEntry> {
+    let kinds = &[ActionKind::Discrete, ActionKind::Box];
+    let page = include_str!("offline/decision_transformer/mod.rs");
+    let summary = "A transformer that continues recorded episodes towards a wanted return";
+    vec![entry::<offline::DecisionTransformer>("decision_transformer", summary, page, kinds)]
 }
 
 /// Rows of names that are a matter of settings.
