@@ -113,6 +113,7 @@ settings_of! {
     imitation::GailConfig => imitation::Gail, "gail";
     imitation::AirlConfig => imitation::Airl, "airl";
     imitation::DaggerConfig => imitation::Dagger, "dagger";
+    offline::DecisionTransformerConfig => offline::DecisionTransformer, "decision_transformer";
 }
 
 /// What is said of an algorithm: all that a row of the table has besides its code.
@@ -240,6 +241,12 @@ fn from_data() -> Vec<AlgoEntry> {
             "Bootstrapping error accumulation reduction",
             include_str!("offline/bear/mod.rs"),
             BOX,
+        ),
+        entry::<offline::DecisionTransformer>(
+            "decision_transformer",
+            "Acts as those did who earned the return that is asked for",
+            include_str!("offline/decision_transformer/mod.rs"),
+            both,
         ),
     ];
     variants::<WeightedRegression>(presets::VARIANTS, both)

@@ -4,12 +4,14 @@ mod action_vae;
 mod bcq;
 mod bear;
 mod candidates;
+mod decision_transformer;
 mod discrete_bcq;
 pub mod regression;
 mod twin_critic;
 
 pub use bcq::{Bcq, BcqConfig};
 pub use bear::{Bear, BearConfig, Kernel};
+pub use decision_transformer::{DecisionTransformer, DecisionTransformerConfig};
 pub use discrete_bcq::{DiscreteBcq, DiscreteBcqConfig};
 
 use crate::config::Problem;
