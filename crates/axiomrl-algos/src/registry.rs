@@ -244,7 +244,7 @@ fn from_data() -> Vec<AlgoEntry> {
         ),
         entry::<offline::DecisionTransformer>(
             "decision_transformer",
-            "Acts as those did who earned the return that is asked for",
+            "A transformer that continues recorded episodes towards a wanted return",
             include_str!("offline/decision_transformer/mod.rs"),
             both,
         ),

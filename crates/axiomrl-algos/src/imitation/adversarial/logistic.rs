@@ -32,7 +32,7 @@ pub fn logistic_loss(
     by_expert: &mut [f32],
     by_policy: &mut [f32],
 ) -> Verdict {
-    let mut side = |logits: &[f32], sign: f32, by: &mut [f32]| {
+    let side = |logits: &[f32], sign: f32, by: &mut [f32]| {
         let share = 1.0 / logits.len() as f32;
         let (mut loss, mut right) = (0.0f64, 0usize);
         for (&f, by) in logits.iter().zip(by) {

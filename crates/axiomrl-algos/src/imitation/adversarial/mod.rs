@@ -15,7 +15,7 @@ pub(crate) mod testing;
 pub use expert_set::{ExpertSet, Selection};
 pub use inputs::Inputs;
 pub use learner::{AdversarialLearner, AdversarialSettings};
-pub use logistic::{Verdict, logistic_loss, sigmoid, softplus};
+pub use logistic::{Verdict, logistic_loss, softplus};
 
 use crate::agent::{Diverged, LearnError, Setup, UpdateContext};
 use crate::config::Problem;

@@ -100,7 +100,11 @@ fn a_discriminator_wants_entropy() {
         let mut made = discriminator(0.0, PenaltyKind::Full);
         made.entropy_coef = entropy_coef;
         let (expert, policy) = (rows(&[0.5, 0.0]), rows(&[-0.5, 0.0]));
-        with_context(|context| (0..200).for_each(|_| drop(made.step(&expert, &policy, 1e-2, context).unwrap())));
+        with_context(|context| {
+            (0..200).for_each(|_| {
+                made.step(&expert, &policy, 1e-2, context).unwrap();
+            })
+        });
         made.reward_function(&[0.5, 0.0], 1)[0]
     };
     assert!(sure(1.0) < sure(0.0), "{} {}", sure(1.0), sure(0.0));
