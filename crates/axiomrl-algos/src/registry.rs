@@ -158,7 +158,7 @@ pub fn registry() -> &'static [AlgoEntry] {
 
 /// The rows of the table, for whoever wants to add some.
 pub fn builtin() -> Vec<AlgoEntry> {
-    let families = [value_based(), from_rollouts(), continuous_control(), memory(), goal_conditioned()];
+    let families = [value_based(), from_rollouts(), continuous_control(), memory(), goal_conditioned(), from_data()];
     families.into_iter().flatten().collect()
 }
 
@@ -202,6 +202,12 @@ fn memory() -> Vec<AlgoEntry> {
 fn goal_conditioned() -> Vec<AlgoEntry> {
     let kinds = &[ActionKind::Discrete, ActionKind::Box];
     vec![entry::<goal::Her>("her", "Hindsight experience replay", include_str!("goal/her.rs"), kinds)]
+}
+
+/// Recorded transitions, beside steps of the run's own or alone.
+fn from_data() -> Vec<AlgoEntry> {
+    let rows = |presets| variants::<actor_critic::OffPolicyAc>(presets, BOX);
+    rows(actor_critic::presets::WITH_PRIOR).chain(rows(actor_critic::presets::OFFLINE)).collect()
 }
 
 /// Rows of names that are a matter of settings.

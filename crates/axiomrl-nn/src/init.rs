@@ -84,7 +84,9 @@ impl Init {
                 let bound = output_bound.filter(|_| layer.is_output).unwrap_or(bound);
                 uniform(layer.weights() + outputs, bound);
             }
-            Init::FanIn { output_bound: Some(bound), .. } if layer.is_output => uniform(layer.weights() + outputs, bound),
+            Init::FanIn { output_bound: Some(bound), .. } if layer.is_output => {
+                uniform(layer.weights() + outputs, bound)
+            }
             Init::FanIn { bias, .. } => {
                 uniform(layer.weights(), 1.0 / (inputs.max(1) as f32).sqrt());
                 values.extend(std::iter::repeat_n(bias, outputs));

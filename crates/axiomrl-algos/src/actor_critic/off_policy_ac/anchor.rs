@@ -62,7 +62,9 @@ impl Anchor {
 /// Lowers the bonus of each target by `weight * sum (a' - recorded)^2`.
 pub fn hold_targets(bonus: &mut [f32], action: &[f32], recorded: &[f32], weight: f32) {
     let width = action.len() / bonus.len();
-    for ((bonus, action), recorded) in bonus.iter_mut().zip(action.chunks_exact(width)).zip(recorded.chunks_exact(width)) {
+    for ((bonus, action), recorded) in
+        bonus.iter_mut().zip(action.chunks_exact(width)).zip(recorded.chunks_exact(width))
+    {
         *bonus -= weight * action.iter().zip(recorded).map(|(a, r)| (a - r) * (a - r)).sum::<f32>();
     }
 }
@@ -139,8 +141,7 @@ mod tests {
     fn rows_that_do_not_count_hold_nothing() {
         let anchor = Anchor { weight: 1.0, distance: BcDistance::Sum, alpha: None };
         let mut by = ActionGradient { value_mean: 0.0, by_action: vec![0.0; 4] };
-        let distance =
-            anchor.apply(&mut by, 1.0, &[1.0, 0.0, 9.0, 9.0], &[0.0; 4], Counted::of(&[true, false]));
+        let distance = anchor.apply(&mut by, 1.0, &[1.0, 0.0, 9.0, 9.0], &[0.0; 4], Counted::of(&[true, false]));
         assert_eq!((distance, by.value_mean, by.by_action), (1.0, -1.0, vec![-2.0, 0.0, 0.0, 0.0]));
     }
 
@@ -164,7 +165,10 @@ mod tests {
         let (node, value) = imitation(&head, out.clone(), &recorded, counted);
         let [gradient] = gradients(node, [&out]);
         let policy = TanhGaussian { d: 2, bounds: head.log_std };
-        close(&[value], &[-0.5 * (policy.log_prob(&at[..4], &recorded[..2]) + policy.log_prob(&at[4..8], &recorded[2..4]))]);
+        close(
+            &[value],
+            &[-0.5 * (policy.log_prob(&at[..4], &recorded[..2]) + policy.log_prob(&at[4..8], &recorded[2..4]))],
+        );
         for i in 0..at.len() {
             let moved = |step: f32| {
                 let mut moved = at;

@@ -134,7 +134,8 @@ mod tests {
         let value_of = |net: &Mlp| {
             let pass = net.pass(&x, rows, None);
             let by_input = pass.input_gradient(&vec![1.0; members * rows]);
-            let slopes: Vec<f32> = by_input.chunks_exact(inputs).flat_map(|row| &row[inputs - width..]).copied().collect();
+            let slopes: Vec<f32> =
+                by_input.chunks_exact(inputs).flat_map(|row| &row[inputs - width..]).copied().collect();
             agreement(&slopes, members, width, Counted::of(&valid)).0
         };
         for at in 0..gradient.len() {

@@ -1,28 +1,29 @@
 //! The update: critics, then (when due) actor and temperature, then the slow copies.
 
+mod acting;
+
 use super::actor::{Actor, ActorTask};
 use super::anchor::{Anchor, hold_targets};
 use super::augment::{RandomShift, Viewed};
-use super::contrast::Contrast;
-use super::critic::{Ahead, Critic, CriticStep, Predicted};
 use super::choices::{CriticOutput, UpdateOrder};
 use super::conservative::Proposals;
+use super::contrast::Contrast;
+use super::critic::{Ahead, Critic, CriticStep, Predicted};
 use super::recorded::{Recorded, column};
 use super::settings::AcConfig;
 use super::window::Window;
 use crate::agent::{Clock, Diverged, LearnError, Setup, UpdateContext};
 use crate::config::Problem;
 use crate::parts::input::ObsEncoder;
-use crate::parts::noise::{ActionNoise, Exploration, add_noise};
+use crate::parts::noise::ActionNoise;
 use crate::parts::squashed_actor::{ActorKind, Drawn, Jitter};
 use crate::parts::temperature::{Temperature, TemperatureSetting};
 use crate::parts::torso::MemoryKind;
 use crate::parts::tracked::soft_update;
-use crate::parts::trunk::Span;
 use crate::policy::{self, ActInput, Memory, Mode};
 use crate::regimes::ReplayLearner;
 use crate::state::{StateError, StateIo};
-use axiomrl_core::Batch;
+use axiomrl_core::{Batch, NEXT_ACTION, RETURN_TO_GO};
 use axiomrl_envs::Rng;
 use axiomrl_nn::Init;
 use std::borrow::Cow;
@@ -78,7 +79,7 @@ impl AcLearner {
         // Without convolutions there is nothing that a contrastive task could teach to look.
         let contrast = (config.contrastive && encoder.sees_images())
             .then(|| Contrast::new(&mut encoder, &mut critic, &config.adam(), &mut rng));
-        critic.compares = setup.prior.is_some();
+        critic.compares = config.learns_from_data();
         let target_entropy = config.target_entropy.unwrap_or(-config.target_entropy_ratio * actions as f32);
         let setting = config.ent_coef.unwrap_or(TemperatureSetting::Fixed(0.0));
         let horizon = config.exploration_horizon;
@@ -91,7 +92,7 @@ impl AcLearner {
             contrast,
             temperature: Temperature::new(setting, config.ent_coef_init, target_entropy).on(config.ent_coef_loss),
             anchor: Anchor::new(&config),
-            recorded: setup.prior.is_some(),
+            recorded: config.learns_from_data(),
             noise: ActionNoise::new(config.exploration, setup.num_envs, actions, horizon, &mut setup.rng("noise")),
             drawn: Drawn::default(),
             hidden: Vec::new(),
@@ -117,7 +118,7 @@ impl AcLearner {
         context: &mut UpdateContext<'_>,
     ) -> Result<(Vec<Ahead<'a>>, Viewed<'a>), LearnError> {
         let (held, samples) = (self.config.critic_bc_weight, self.config.target_samples);
-        let next_action = if held > 0.0 { Some(column(window.batch, "next_action")?) } else { None };
+        let next_action = if held > 0.0 { Some(column(window.batch, NEXT_ACTION)?) } else { None };
         let alpha = if self.config.entropy_backup { self.temperature.value() } else { 0.0 };
         let jitter = self.jitter(context.clock);
         let (obs, _) = window.ahead();
@@ -156,7 +157,7 @@ impl AcLearner {
             proposals.put(kind, &self.drawn);
         }
         if cql_calibrated {
-            let earned = column(window.batch, "return_to_go")?;
+            let earned = column(window.batch, RETURN_TO_GO)?;
             proposals.earned = Some(earned.iter().map(|earned| reward_scale * earned).collect());
         }
         Ok(Some(proposals))
@@ -311,27 +312,6 @@ impl AcLearner {
             soft_update(slow, &mut self.encoder, tau);
         }
     }
-
-    /// What the policy makes of what was seen, and of what it remembers, one observation further. A row of memory is the actor's,
-    /// followed by the critics', which is kept only for sequences that begin with it.
-    fn advance<'a>(&self, seen: &'a [f32], rows: usize, memory: &mut Memory) -> Cow<'a, [f32]> {
-        let (own, all) = (self.actor.state_width(), memory.width());
-        let span = Span { steps: 1, rows, resets: &memory.starts };
-        if own == all {
-            return self.actor.features(seen, span, &mut memory.state);
-        }
-        let column = |from: usize, to: usize| -> Vec<f32> {
-            memory.state.chunks_exact(all).flat_map(|row| &row[from..to]).copied().collect()
-        };
-        let (mut actor, mut critic) = (column(0, own), column(own, all));
-        let features = self.actor.features(seen, span, &mut actor);
-        self.critic.trunk.infer(seen, span, &mut critic);
-        for (row, to) in memory.state.chunks_exact_mut(all).enumerate() {
-            to[..own].copy_from_slice(&actor[row * own..(row + 1) * own]);
-            to[own..].copy_from_slice(&critic[row * (all - own)..(row + 1) * (all - own)]);
-        }
-        features
-    }
 }
 
 /// What an encoder sees in a view.
@@ -339,37 +319,6 @@ fn see<'a>(encoder: &ObsEncoder, view: &Viewed<'a>) -> Cow<'a, [f32]> {
     match view {
         Viewed::AsIs(obs) => encoder.infer(*obs),
         Viewed::Shifted(obs) => Cow::Owned(encoder.infer(obs.as_ref()).into_owned()),
-    }
-}
-
-impl policy::Actor for AcLearner {
-    fn memory_width(&self) -> usize {
-        let critic = if self.config.stored_state { self.critic.trunk.state_width() } else { 0 };
-        self.actor.state_width() + critic
-    }
-
-    fn act(
-        &mut self,
-        input: ActInput<'_>,
-        memory: &mut Memory,
-        mode: Mode,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) -> Result<(), LearnError> {
-        let (seen, rows) = (self.encoder.infer(input.obs), input.rows());
-        let features = self.advance(&seen, rows, memory);
-        if mode == Mode::Sample && self.actor.head.is_gaussian() {
-            self.actor.sample(&features, rows, Jitter { std: 0.0, clip: 0.0 }, rng, &mut self.drawn);
-        } else {
-            self.actor.mean(&features, rows, &mut self.drawn);
-        }
-        actions.copy_from_slice(&self.drawn.action);
-        Ok(())
-    }
-
-    fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        self.encoder.visit_state("encoder", io)?;
-        self.actor.visit_policy(io)
     }
 }
 
@@ -382,33 +331,7 @@ impl ReplayLearner for AcLearner {
         rng: &mut Rng,
         actions: &mut [f32],
     ) -> Result<(), LearnError> {
-        let (seen, rows) = (self.encoder.infer(input.obs), input.rows());
-        let features = self.advance(&seen, rows, memory);
-        let std = self.config.exploration_noise.at(clock.fraction()) as f32;
-        let gaussian_policy = self.actor.head.is_gaussian();
-        if self.config.exploration == Exploration::StateDependent {
-            self.actor.last_hidden(&features, rows, &mut self.hidden);
-        }
-        if self.config.exploration != Exploration::Policy {
-            self.noise.draw(&self.hidden, actions.len(), rng, &mut self.exploration);
-        }
-        match self.config.exploration {
-            Exploration::Colored | Exploration::StateDependent if gaussian_policy => {
-                // The noise takes the place of the policy's own, so that its size stays what the policy wants.
-                let noise = self.exploration.iter().map(|noise| std * noise);
-                self.actor.sample_with(&features, rows, noise, &mut self.drawn);
-                actions.copy_from_slice(&self.drawn.action);
-                return Ok(());
-            }
-            _ if gaussian_policy => {
-                self.actor.sample(&features, rows, Jitter { std: 0.0, clip: 0.0 }, rng, &mut self.drawn);
-            }
-            _ => self.actor.mean(&features, rows, &mut self.drawn),
-        }
-        actions.copy_from_slice(&self.drawn.action);
-        if self.config.exploration != Exploration::Policy {
-            add_noise(actions, &self.exploration, std);
-        }
+        self.explore_from(input, memory, clock, rng, actions);
         Ok(())
     }
 
@@ -418,7 +341,8 @@ impl ReplayLearner for AcLearner {
         context: &mut UpdateContext<'_>,
         errors: &mut Vec<f32>,
     ) -> Result<(), LearnError> {
-        let recorded = if self.recorded { Some(Recorded::of(batch, self.config.critic_bc_weight > 0.0)?) } else { None };
+        let recorded =
+            if self.recorded { Some(Recorded::of(batch, self.config.critic_bc_weight > 0.0)?) } else { None };
         let window = Window::new(batch, self.remembers(), self.config.burn_in).of_recorded(recorded.as_ref());
         let reward: Vec<f32> = window.column(&batch.reward).iter().map(|r| self.config.reward_scale * r).collect();
         let mut states = self.burn_in(&window);

@@ -1,5 +1,6 @@
-//! One off-policy actor-critic learner, from vectors and from images, with or without a memory; DDPG, TD3, SAC, D4PG, TQC, REDQ,
-//! DroQ, CrossQ, DrQ-v2, DrQ and CURL are its [`presets`].
+//! One off-policy actor-critic learner, from vectors and from images, with or without a memory, from its own steps, from recorded
+//! ones, or both; DDPG, TD3, SAC, D4PG, TQC, REDQ, DroQ, CrossQ, DrQ-v2, DrQ, CURL, RLPD, TD3+BC, ReBRAC, CQL, Cal-QL, SAC-N and EDAC
+//! are its [`presets`].
 //!
 //! `settings` lists the choices, `learner` is the update, `critic` and `actor` are the two networks, `target` and `head` say what
 //! a critic should predict and what its outputs mean. The rest is for some presets only: `window` for sequences, `augment` and
@@ -35,7 +36,7 @@ use crate::config::{Idle, Problem};
 use crate::parts::checks::BuildError;
 use crate::parts::hindsight::hindsight;
 use crate::parts::torso::MemoryKind;
-use crate::regimes::{Learner, ReplaySettings, SequenceSettings, prioritized_replay_settings};
+use crate::regimes::{Learner, ReplaySettings, SequenceSettings, prioritized_replay_settings, with_prior};
 use crate::registry::Algorithm;
 use learner::AcLearner;
 
@@ -59,6 +60,10 @@ impl Algorithm for OffPolicyAc {
         config.idle()
     }
 
+    fn wants_data(config: &AcConfig) -> bool {
+        config.learns_from_data()
+    }
+
     fn build(config: AcConfig, setup: &Setup) -> Result<Learner, BuildError> {
         config.check()?;
         config.check_vectors(setup)?;
@@ -76,7 +81,8 @@ fn sampling(config: &AcConfig) -> Result<ReplaySettings, Problem> {
     })?;
     let overlap = config.overlap.unwrap_or(length / 2);
     let sequences = remembers.then_some(SequenceSettings { length, overlap, stored_state: config.stored_state });
-    ReplaySettings { sequences, ..prioritized_replay_settings!(config)? }.checked()
+    let own = ReplaySettings { sequences, extras: config.extras(), ..prioritized_replay_settings!(config)? };
+    with_prior!(config, own).checked()
 }
 
 fn replay_settings(config: &AcConfig, setup: &Setup) -> Result<ReplaySettings, Problem> {

@@ -45,7 +45,9 @@ mod tests {
 
     #[test]
     fn every_preset_is_sound() {
-        for (name, _, _, settings) in VARIANTS.iter().chain(FROM_IMAGES).chain(WITH_MEMORY).chain(WITH_PRIOR).chain(OFFLINE) {
+        for (name, _, _, settings) in
+            VARIANTS.iter().chain(FROM_IMAGES).chain(WITH_MEMORY).chain(WITH_PRIOR).chain(OFFLINE)
+        {
             settings().validate().unwrap();
             settings().check().unwrap_or_else(|problem| panic!("{name}: {problem}"));
         }

@@ -1,7 +1,7 @@
 //! What rows of recorded transitions need before they are learned from.
 
 use crate::agent::LearnError;
-use axiomrl_core::Batch;
+use axiomrl_core::{Batch, NEXT_ACTION_KNOWN};
 
 /// Recorded actions may lie on the bounds, which a squashed policy never reaches: its density has no end there.
 const INSIDE: f32 = 1.0 - 1e-5;
@@ -20,7 +20,7 @@ impl Recorded {
         let action = batch.action.iter().map(|action| action.clamp(-INSIDE, INSIDE)).collect();
         let mut valid = batch.valid.clone();
         if next_action {
-            let known = column(batch, "next_action_known")?;
+            let known = column(batch, NEXT_ACTION_KNOWN)?;
             valid.iter_mut().zip(known).for_each(|(valid, known)| *valid &= *known > 0.0);
         }
         Ok(Self { action, valid })
@@ -29,9 +29,8 @@ impl Recorded {
 
 /// A column that only some sources have.
 pub fn column<'a>(batch: &'a Batch, name: &str) -> Result<&'a [f32], LearnError> {
-    let found = batch.extra.iter().find(|extra| extra.name == name);
     let missing = || LearnError::Other(format!("the transitions have no column `{name}`").into());
-    found.map(|extra| &extra.values[..]).ok_or_else(missing)
+    batch.extra(name).ok_or_else(missing)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::choices::{CriticOutput, TargetAction, TargetReducer, WeightInit};
 use super::settings::AcConfig;
-use crate::config::{Idle, Problem, fixed_temperature, goals, priorities};
+use crate::config::{Idle, Problem, fixed_temperature, goals, offline, online, priorities, without_steps};
 use crate::parts::noise::Exploration;
 use crate::parts::squashed_actor::ActorKind;
 use crate::parts::temperature::TemperatureSetting;
@@ -203,6 +203,9 @@ impl AcConfig {
             fixed_temperature(self.ent_coef != Some(TemperatureSetting::Auto)),
             priorities(!self.prioritized_replay),
             goals(self.n_sampled_goal == 0),
+            online(!self.offline),
+            offline(self.offline),
+            without_steps(self.offline && self.online_timesteps == 0),
         ]
     }
 }

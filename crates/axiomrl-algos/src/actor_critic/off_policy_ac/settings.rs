@@ -10,7 +10,7 @@ use crate::parts::squashed_actor::ActorKind;
 use crate::parts::temperature::{TemperatureLoss, TemperatureSetting};
 use crate::parts::torso::MemoryKind;
 use crate::parts::trunk::{MemorySpec, orthogonal};
-use axiomrl_core::Schedule;
+use axiomrl_core::{Extras, Schedule};
 use axiomrl_nn::{AdamConfig, Init, OptimizerConfig};
 
 settings! {
@@ -19,6 +19,7 @@ settings! {
         ..learning_rate,
         ..replay,
         ..priorities,
+        ..prior,
         ..goals,
         ..network,
         ..action_noise,
@@ -237,7 +238,18 @@ impl AcConfig {
         }
     }
 
-    /// Whether an update needs what only single steps of plain numbers have: see [`super::rules`].
+    /// Whether recorded transitions are learned from.
+    pub fn learns_from_data(&self) -> bool {
+        self.offline || self.offline_batch_ratio > 0.0 || self.offline_pretrain_updates > 0
+    }
+
+    /// Columns that updates need besides the usual ones.
+    pub fn extras(&self) -> Extras {
+        let calibrated = self.cql_alpha > 0.0 && self.cql_calibrated;
+        Extras { next_action: self.critic_bc_weight > 0.0, return_to_go: calibrated }
+    }
+
+    /// Whether actions that were not taken are weighed against those that were, row by row.
     pub fn weighs_other_actions(&self) -> bool {
         self.cql_alpha > 0.0 || self.diversity_coef > 0.0
     }

@@ -1,7 +1,7 @@
 //! What the critics should have predicted: `R + D * (value of the next observation + its entropy bonus)`.
 
-use super::head::{ValueHead, softmax};
 use super::choices::TargetReducer;
+use super::head::{ValueHead, softmax};
 use super::settings::AcConfig;
 use axiomrl_core::random::below;
 use axiomrl_core::targets::categorical_projection;

@@ -45,12 +45,14 @@ impl AcConfig {
         Problem::when(low >= high, &["cql_gap_min", "cql_gap_max"], || {
             format!("`cql_gap_min` {low} is not below `cql_gap_max` {high}")
         })?;
-        let ahead = self.critic_bc_weight > 0.0;
-        let (n, samples) = (self.n_step, self.target_samples);
-        Problem::when(ahead && n > 1, &["critic_bc_weight", "n_step"], || {
+        let (n, samples, extras) = (self.n_step, self.target_samples, self.extras());
+        Problem::when(n > 1 && extras.next_action, &["critic_bc_weight", "n_step"], || {
             format!("`critic_bc_weight` asks what was done one step later; set `n_step` to 1, not {n}")
         })?;
-        Problem::when(ahead && best, &["critic_bc_weight", "target_samples"], || {
+        Problem::when(n > 1 && extras.return_to_go, &["cql_calibrated", "n_step"], || {
+            format!("`cql_calibrated` asks what was earned from each step on; set `n_step` to 1, not {n}")
+        })?;
+        Problem::when(best && extras.next_action, &["critic_bc_weight", "target_samples"], || {
             format!("`critic_bc_weight` holds one action; set `target_samples` to 1, not {samples}")
         })?;
         self.check_rows()
@@ -89,7 +91,8 @@ impl AcConfig {
         let images = ObsSpace::of(setup.observation_space()).parts.iter().any(|part| part.image_shape().is_some());
         let seen = images && self.vision != Vision::Flat;
         Problem::when(seen && self.weighs_other_actions(), &["cql_alpha", "diversity_coef"], || {
-            "`cql_alpha` and `diversity_coef` are for vectors, and this environment shows images; set both to 0".to_owned()
+            "`cql_alpha` and `diversity_coef` are for vectors, and this environment shows images; set both to 0"
+                .to_owned()
         })
     }
 }
@@ -118,6 +121,7 @@ mod tests {
         refused(AcConfig { n_critics: 1, ..presets::edac() }, "n_critics");
         refused(AcConfig { cql_gap_min: Some(2.0), cql_gap_max: Some(2.0), ..presets::cql() }, "not below");
         refused(AcConfig { n_step: 3, ..presets::rebrac() }, "n_step");
+        refused(AcConfig { n_step: 3, ..presets::cal_ql() }, "n_step");
         refused(AcConfig { critic_bc_weight: 1.0, target_samples: 2, ..presets::sac() }, "target_samples");
         refused(AcConfig { memory: MemoryKind::Lstm, ..presets::cql() }, "memory: none");
         refused(AcConfig { memory: MemoryKind::Lstm, ..presets::rebrac() }, "memory: none");

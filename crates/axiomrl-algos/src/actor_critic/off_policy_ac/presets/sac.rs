@@ -137,6 +137,10 @@ pub fn preset() -> AcConfig {
         prioritized_alpha: 0.6,
         prioritized_beta: Schedule::Linear { start: 0.4, end: 1.0, fraction: 1.0 },
         prioritized_eps: 1e-6,
+        offline: false,
+        online_timesteps: 0,
+        offline_batch_ratio: 0.0,
+        offline_pretrain_updates: 0,
         n_sampled_goal: 0,
         goal_selection_strategy: GoalStrategy::Future,
     }
