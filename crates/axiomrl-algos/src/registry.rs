@@ -225,6 +225,7 @@ fn goal_conditioned() -> Vec<AlgoEntry> {
     vec![entry::<goal::Her>("her", "Hindsight experience replay", include_str!("goal/her.rs"), kinds)]
 }
 
+/// Recorded transitions, beside steps of the run's own or alone.
 fn from_data() -> Vec<AlgoEntry> {
     use offline::regression::{WeightedRegression, presets};
     let both = &[ActionKind::Discrete, ActionKind::Box];
@@ -249,7 +250,10 @@ fn from_data() -> Vec<AlgoEntry> {
             both,
         ),
     ];
-    variants::<WeightedRegression>(presets::VARIANTS, both)
+    let rows = |presets| variants::<actor_critic::OffPolicyAc>(presets, BOX);
+    rows(actor_critic::presets::WITH_PRIOR)
+        .chain(rows(actor_critic::presets::OFFLINE))
+        .chain(variants::<WeightedRegression>(presets::VARIANTS, both))
         .chain(variants::<WeightedRegression>(presets::CONTINUOUS, BOX))
         .chain(own)
         .collect()

@@ -33,6 +33,13 @@ pub enum Init {
         /// Standard deviation of every weight (0.02 in transformers).
         std: f32,
     },
+    /// Uniform ±1/√in for weights, and one number for all biases.
+    FanIn {
+        /// Every bias.
+        bias: f32,
+        /// Another bound for the last layer's weights, and for its biases, which are then drawn too.
+        output_bound: Option<f32>,
+    },
 }
 
 impl Init {
@@ -88,6 +95,13 @@ impl Init {
                     values.push(std * w);
                 }
                 values.extend(std::iter::repeat_n(0.0, outputs));
+            }
+            Init::FanIn { output_bound: Some(bound), .. } if layer.is_output => {
+                uniform(layer.weights() + outputs, bound)
+            }
+            Init::FanIn { bias, .. } => {
+                uniform(layer.weights(), 1.0 / (inputs.max(1) as f32).sqrt());
+                values.extend(std::iter::repeat_n(bias, outputs));
             }
         }
         if layer.normed {
@@ -163,6 +177,11 @@ mod tests {
         assert!((variance(&w[..hidden]) - 0.01 / 3.0).abs() < 1e-4);
         assert!(largest(&w[hidden..hidden + 200]) > 0.09, "biases are drawn too");
         assert!(largest(&w[hidden + 200..]) <= 3e-3 && largest(&w[hidden + 200..]) > 2.9e-3);
+
+        let w = draw(&spec, Init::FanIn { bias: 0.1, output_bound: Some(3e-3) });
+        assert!(largest(&w[..hidden]) <= 0.1 && largest(&w[..hidden]) > 0.0999);
+        assert!(w[hidden..hidden + 200].iter().all(|b| *b == 0.1));
+        assert!(largest(&w[hidden + 200..]) <= 3e-3 && largest(&w[w.len() - 50..]) > 2e-3);
 
         let w = draw(&spec, Init::Xavier { output_scale: 0.1 });
         assert!((variance(&w[..hidden]) - 2.0 / 300.0).abs() < 2e-4);

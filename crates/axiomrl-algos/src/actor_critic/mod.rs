@@ -8,5 +8,6 @@ mod off_policy_ac;
 pub use discrete_sac::{DiscreteSac, DiscreteSacConfig};
 pub use mpo::{Mpo, MpoConfig};
 pub use off_policy_ac::{
-    AcConfig, ActorKind, ActorReducer, CriticOutput, OffPolicyAc, TargetAction, TargetReducer, presets,
+    AcConfig, ActorKind, ActorReducer, BcDistance, CriticOutput, OffPolicyAc, TargetAction, TargetReducer, UpdateOrder,
+    WeightInit, presets,
 };

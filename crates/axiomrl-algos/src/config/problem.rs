@@ -58,7 +58,7 @@ pub fn goals(none: bool) -> Idle {
 pub fn fixed_temperature(fixed: bool) -> Idle {
     Idle {
         now: fixed,
-        keys: &["ent_coef_init", "ent_coef_learning_rate", "target_entropy", "target_entropy_ratio"],
+        keys: &["ent_coef_init", "ent_coef_learning_rate", "ent_coef_loss", "target_entropy", "target_entropy_ratio"],
         switch: Some("ent_coef"),
         why: "the weight of the entropy is not adapted; set `ent_coef: auto`, which needs a Gaussian policy",
     }

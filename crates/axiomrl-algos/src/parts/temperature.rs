@@ -72,12 +72,23 @@ impl JsonSchema for TemperatureSetting {
     }
 }
 
+/// What an adapted weight alpha descends on, with H the entropy and H* the one to aim for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TemperatureLoss {
+    /// log alpha * (H - H*).
+    Log,
+    /// alpha * (H - H*): slower the smaller it is.
+    Linear,
+}
+
 /// The weight at work.
 pub struct Temperature {
     /// Logarithm of the weight, so that it stays positive.
     log: Params,
     fixed: Option<f32>,
     target_entropy: f32,
+    loss: TemperatureLoss,
     optimizer: Optimizer,
 }
 
@@ -85,7 +96,13 @@ impl Temperature {
     pub fn new(setting: TemperatureSetting, initial: f32, target_entropy: f32) -> Self {
         let fixed = if let TemperatureSetting::Fixed(value) = setting { Some(value) } else { None };
         let optimizer = Optimizer::new(&OptimizerConfig::Adam(AdamConfig::default()), 1);
-        Self { log: Params::from_vec(1, 1, vec![initial.ln()]), fixed, target_entropy, optimizer }
+        let log = Params::from_vec(1, 1, vec![initial.ln()]);
+        Self { log, fixed, target_entropy, loss: TemperatureLoss::Log, optimizer }
+    }
+
+    /// Descends on another loss.
+    pub fn on(self, loss: TemperatureLoss) -> Self {
+        Self { loss, ..self }
     }
 
     pub fn value(&self) -> f32 {
@@ -95,8 +112,17 @@ impl Temperature {
     /// One step on -log alpha * (mean log-probability + target): alpha grows while the policy is too certain.
     pub fn update(&mut self, mean_log_prob: f32, rate: f32) {
         if self.fixed.is_none() {
-            let gradient = -(mean_log_prob + self.target_entropy);
+            let gradient = self.slope(mean_log_prob);
             self.optimizer.step(&mut self.log, &[gradient], rate, 1.0);
+        }
+    }
+
+    /// The loss by log alpha: of the linear loss that is the loss itself.
+    fn slope(&self, mean_log_prob: f32) -> f32 {
+        let above = -(mean_log_prob + self.target_entropy);
+        match self.loss {
+            TemperatureLoss::Log => above,
+            TemperatureLoss::Linear => self.value() * above,
         }
     }
 
@@ -125,6 +151,18 @@ mod tests {
         let mut t = Temperature::new(TemperatureSetting::Fixed(0.2), 1.0, -1.0);
         t.update(3.0, 0.1);
         assert_eq!(t.value(), 0.2);
+    }
+
+    #[test]
+    fn the_linear_loss_by_hand() {
+        // Two actions with a target of half their number: entropy 0.5 is 1.5 above it.
+        let mut t = Temperature::new(TemperatureSetting::Auto, 1.0, -1.0).on(TemperatureLoss::Linear);
+        assert_eq!(t.slope(-0.5), 1.5);
+        t.update(-0.5, 0.1);
+        assert!(t.value() < 1.0);
+        // It is smaller where the weight is; the logarithm's is not.
+        let small = |loss| Temperature::new(TemperatureSetting::Auto, 0.5, -1.0).on(loss).slope(-0.5);
+        assert_eq!((small(TemperatureLoss::Linear), small(TemperatureLoss::Log)), (0.75, 1.5));
     }
 
     #[test]

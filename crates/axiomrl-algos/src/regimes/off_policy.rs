@@ -275,16 +275,19 @@ impl Agent for OffPolicy {
             let width = batch.obs.widths().floats;
             stats.scale(&mut batch.obs.floats, width);
         }
+        let own = match &self.prior {
+            None => rows,
+            Some(_) if self.pace.is_pretraining(clock) => 0,
+            Some((_, share)) => ((1.0 - share) * rows as f32).round() as usize,
+        };
+        if self.prior.is_some() {
+            metrics.add("offline_fraction", (rows - own) as f32 / rows as f32);
+        }
         self.errors.clear();
         let closes_burst = self.pace.closes_burst(clock);
         let mut context = UpdateContext { clock, closes_burst, rng: &mut self.learn_rng, metrics };
         self.acting.learner.update(&self.batch, &mut context, &mut self.errors)?;
         if self.prioritized {
-            let own = match &self.prior {
-                None => self.batch_size,
-                Some(_) if self.pace.is_pretraining(clock) => 0,
-                Some((_, share)) => ((1.0 - share) * self.batch_size as f32).round() as usize,
-            };
             self.real.learned(0..own, &self.batch, &self.errors);
         }
         if self.pace.is_pretraining(clock) {

@@ -19,7 +19,7 @@ fn own(schema: &Value) -> &Map<String, Value> {
 
 #[test]
 fn every_name_has_the_same_defaults_wherever_they_are_asked_for() {
-    assert_eq!(registry().len(), 61);
+    assert_eq!(registry().len(), 68);
     for entry in registry() {
         let defaults = entry.defaults();
         let schema = entry.schema();
@@ -82,6 +82,12 @@ const LOGGED: &[&str] = &[
     "desired_goal",
     "success_rate",
     "allowed_share",
+    "offline_fraction",
+    "q_data_mean",
+    "q_policy_mean",
+    "bc_loss",
+    "conservative_gap",
+    "conservative_weight",
 ];
 
 #[test]

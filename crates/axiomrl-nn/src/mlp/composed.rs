@@ -24,12 +24,16 @@ pub fn mlp(spec: &MlpSpec, x: Tensor<3>, params: Tensor<2>, dropout_seed: Option
             let mask = dropout_mask(spec, &layer, members, rows, seed);
             h = h * leaf_on(&mask, [members, rows, width], &params.device());
         }
-        if layer.normed {
+        let mut norm = |h: Tensor<3>| {
             let centred = h.clone() - h.mean_dim(2);
             let variance = (centred.clone() * centred.clone()).mean_dim(2);
-            h = centred / (variance + EPSILON).sqrt() * next(1, width) + next(1, width);
-        }
-        h = activate(h, layer.activation);
+            centred / (variance + EPSILON).sqrt() * next(1, width) + next(1, width)
+        };
+        h = match (layer.normed, layer.norm_after) {
+            (false, _) => activate(h, layer.activation),
+            (true, false) => activate(norm(h), layer.activation),
+            (true, true) => norm(activate(h, layer.activation)),
+        };
     }
     h
 }

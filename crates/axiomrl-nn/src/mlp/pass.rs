@@ -6,6 +6,7 @@
 use super::Mlp;
 use super::passes::{self, Input, Job, Trace};
 use crate::buffers::Pooled;
+use crate::kernels::activation::Activation;
 
 /// The outputs of a network, and what its backward pass needs of how they came about.
 pub struct MlpPass<'a> {
@@ -55,6 +56,27 @@ impl MlpPass<'_> {
         let (mut params, mut x) = (Pooled::new(self.net.params.as_slice().len()), Pooled::new(self.x.len()));
         self.backward(by_outputs, Some(&mut params), Some(&mut x));
         (params, x)
+    }
+
+    /// The gradient by the parameters of `Σ along · slope`, where the slope is what [`input_gradient`](Self::input_gradient) gives
+    /// for `by_outputs`, and `along` a direction for each row, in the layout of the input. Exact, and the cost of a backward
+    /// pass.
+    ///
+    /// # Panics
+    /// Unless the network is piecewise linear ([`MlpSpec::is_piecewise_linear`](crate::MlpSpec::is_piecewise_linear)) up to
+    /// linear outputs: others bend, and would need a second derivative.
+    pub fn slope_gradient(&self, by_outputs: &[f32], along: &[f32]) -> Pooled {
+        let (net, rows) = (self.net, self.rows);
+        let members = net.params.members();
+        let linear = net.spec.is_piecewise_linear() && net.spec.output_activation == Activation::Identity;
+        assert!(linear, "slopes of a network that bends");
+        assert_eq!((by_outputs.len(), along.len()), (self.out.len(), self.x.len()), "a number for each");
+        let job = Job { spec: &net.spec, members, rows, dropout_seed: None };
+        let along = Input::by_len(along, members, rows, net.spec.inputs);
+        let trace = Trace { params: net.params.as_slice(), saved: &self.saved, out: &self.out, grad_out: by_outputs };
+        let mut gradient = Pooled::new(net.params.as_slice().len());
+        passes::slopes(job, along, trace, &mut gradient);
+        gradient
     }
 
     fn backward(&self, by_outputs: &[f32], params: Option<&mut [f32]>, x: Option<&mut [f32]>) {

@@ -4,7 +4,8 @@ use crate::kernels::activation::Activation;
 use crate::layout::TensorLayout;
 use serde::{Deserialize, Serialize};
 
-/// `x -> [Linear -> (dropout) -> (LayerNorm) -> activation] * hidden -> Linear -> (LayerNorm) -> output_activation`.
+/// `x -> [Linear -> (dropout) -> (LayerNorm) -> activation] * hidden -> Linear -> (LayerNorm) -> output_activation`; LayerNorm
+/// stands behind the activation instead where `layer_norm_after` says so.
 ///
 /// Flat layout, layer after layer: weight `[in, out]` row-major, bias `[out]`, then LayerNorm's scale and shift when present.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,6 +25,9 @@ pub struct MlpSpec {
     /// LayerNorm before the output activation.
     #[serde(default)]
     pub output_layer_norm: bool,
+    /// LayerNorm behind the activation instead of before it, wherever there is one.
+    #[serde(default)]
+    pub layer_norm_after: bool,
     /// Probability of dropping a hidden unit in training mode.
     pub dropout: f32,
 }
@@ -37,6 +41,8 @@ pub(crate) struct Layer {
     pub offset: usize,
     pub is_output: bool,
     pub normed: bool,
+    /// Whether LayerNorm stands behind the activation.
+    pub norm_after: bool,
     pub activation: Activation,
 }
 
@@ -61,6 +67,7 @@ impl MlpSpec {
             output_activation: Activation::Identity,
             layer_norm: false,
             output_layer_norm: false,
+            layer_norm_after: false,
             dropout: 0.0,
         }
     }
@@ -69,6 +76,12 @@ impl MlpSpec {
     pub fn with_layer_norm(mut self) -> Self {
         self.layer_norm = true;
         self
+    }
+
+    /// Adds LayerNorm behind the activation of every hidden layer.
+    pub fn with_layer_norm_after(mut self) -> Self {
+        self.layer_norm_after = true;
+        self.with_layer_norm()
     }
 
     /// Adds LayerNorm to the last layer.
@@ -87,6 +100,13 @@ impl MlpSpec {
     pub fn with_output_activation(mut self, activation: Activation) -> Self {
         self.output_activation = activation;
         self
+    }
+
+    /// Whether the network is linear in its input as long as no unit switches on or off: ReLUs, and nothing else that bends.
+    pub fn is_piecewise_linear(&self) -> bool {
+        let bends = |activation| !matches!(activation, Activation::Identity | Activation::Relu);
+        let plain = !self.layer_norm && !self.output_layer_norm && self.dropout == 0.0;
+        plain && !bends(self.activation) && !bends(self.output_activation)
     }
 
     /// The network up to its last hidden layer; `None` without hidden layers.
@@ -149,13 +169,15 @@ impl MlpSpec {
     /// The layer at `index`, whose parameters start at `offset`.
     pub(crate) fn layer(&self, index: usize, offset: usize) -> Layer {
         let is_output = index == self.hidden.len();
+        let normed = if is_output { self.output_layer_norm } else { self.layer_norm };
         Layer {
             index,
             inputs: if index == 0 { self.inputs } else { self.hidden[index - 1] },
             outputs: if is_output { self.outputs } else { self.hidden[index] },
             offset,
             is_output,
-            normed: if is_output { self.output_layer_norm } else { self.layer_norm },
+            normed,
+            norm_after: normed && self.layer_norm_after,
             activation: if is_output { self.output_activation } else { self.activation },
         }
     }

@@ -64,7 +64,8 @@ fn mlps(numbers: &mut Numbers, device: &Device) {
     let activations = [Activation::Identity, Activation::Relu, Activation::Tanh, Activation::Elu, Activation::Silu];
     for activation in activations {
         let spec = MlpSpec::new(5, &[16, 8], 3, activation).with_layer_norm().with_dropout(0.2);
-        for (spec, members) in [(MlpSpec::new(5, &[16], 3, activation), 1), (spec, 3)] {
+        let after = MlpSpec::new(5, &[16, 8], 3, activation).with_layer_norm_after();
+        for (spec, members) in [(MlpSpec::new(5, &[16], 3, activation), 1), (spec, 3), (after, 2)] {
             let net = Mlp::new(spec, members, &Init::pytorch(), &mut rng());
             let what = format!("MLP {activation:?} of {members}");
             let (params, x) = (net.params.tracked_on(device), rows(6, 5, device));

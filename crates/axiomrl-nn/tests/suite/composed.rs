@@ -31,14 +31,20 @@ fn compare<const D: usize>(
 #[test]
 fn perceptrons_with_dropout_and_layer_norm() {
     for (members, activation) in [(1, Activation::Elu), (3, Activation::Silu)] {
-        let spec = MlpSpec::new(4, &[16, 8], 3, activation).with_layer_norm().with_dropout(0.3);
-        let net = network(spec, members, 1);
-        let leaves = || vec![leaf(&normal(28, 1), [7, 4]).require_grad(), net.params.tracked()];
-        for seed in [None, Some(5)] {
-            compare("MLP", &leaves, &|leaves, fused| {
-                let (x, params) = (leaves[0].clone(), leaves[1].clone());
-                if fused { net.forward(x, params, seed) } else { composed::mlp(&net.spec, x.unsqueeze(), params, seed) }
-            });
+        let spec = MlpSpec::new(4, &[16, 8], 3, activation).with_dropout(0.3);
+        for spec in [spec.clone().with_layer_norm(), spec.with_layer_norm_after()] {
+            let net = network(spec, members, 1);
+            let leaves = || vec![leaf(&normal(28, 1), [7, 4]).require_grad(), net.params.tracked()];
+            for seed in [None, Some(5)] {
+                compare("MLP", &leaves, &|leaves, fused| {
+                    let (x, params) = (leaves[0].clone(), leaves[1].clone());
+                    if fused {
+                        net.forward(x, params, seed)
+                    } else {
+                        composed::mlp(&net.spec, x.unsqueeze(), params, seed)
+                    }
+                });
+            }
         }
     }
 }

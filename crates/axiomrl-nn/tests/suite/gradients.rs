@@ -60,7 +60,9 @@ fn every_activation_with_and_without_layer_norm() {
         for output in ACTIVATIONS {
             let spec = MlpSpec::new(5, &[24, 17], 3, activation).with_output_activation(output);
             check(spec.clone(), 1, 7, true, 10 + i as u64);
-            check(spec.with_layer_norm(), 2, 7, true, 20 + i as u64);
+            check(spec.clone().with_layer_norm(), 2, 7, true, 20 + i as u64);
+            check(spec.clone().with_layer_norm_after(), 2, 7, false, 25 + i as u64);
+            check(spec.with_layer_norm_after().with_output_layer_norm(), 1, 7, true, 80 + i as u64);
         }
     }
 }
@@ -99,6 +101,8 @@ fn sizes_that_are_split_between_threads() {
     // One member is split by rows, several by members; odd counts leave uneven halves.
     check(MlpSpec::new(23, &[256, 256], 1, Activation::Relu), 2, 64, true, 60);
     check(MlpSpec::new(23, &[256, 256], 1, Activation::Tanh).with_layer_norm(), 5, 33, false, 61);
+    check(MlpSpec::new(23, &[256, 256], 1, Activation::Relu).with_layer_norm_after(), 2, 64, true, 66);
+    check(MlpSpec::new(23, &[256, 256], 1, Activation::Silu).with_layer_norm_after(), 1, 131, true, 67);
     check(MlpSpec::new(17, &[256, 256], 12, Activation::Tanh), 1, 131, true, 62);
     check(MlpSpec::new(17, &[128, 200], 3, Activation::Silu).with_layer_norm(), 1, 129, true, 63);
     check(MlpSpec::new(9, &[300], 2, Activation::Elu), 3, 400, true, 64);
@@ -162,7 +166,8 @@ fn gradients_match_finite_differences() {
     for activation in [Activation::Tanh, Activation::Elu, Activation::Silu] {
         let spec = MlpSpec::new(5, &[16, 16], 2, activation);
         check_by_differences(&network(spec.clone(), 2, 1), 7, None);
-        check_by_differences(&network(spec.with_layer_norm(), 1, 2), 7, None);
+        check_by_differences(&network(spec.clone().with_layer_norm(), 1, 2), 7, None);
+        check_by_differences(&network(spec.with_layer_norm_after(), 1, 2), 7, None);
     }
 }
 
@@ -171,16 +176,116 @@ fn dropout_uses_the_same_mask_forward_and_backward() {
     let spec = MlpSpec::new(5, &[32, 32], 2, Activation::Tanh).with_dropout(0.3);
     check_by_differences(&network(spec.clone(), 2, 3), 9, Some(77));
     check_by_differences(&network(spec.clone().with_layer_norm(), 1, 4), 9, Some(78));
+    check_by_differences(&network(spec.clone().with_layer_norm_after(), 1, 4), 9, Some(78));
     // Split by rows: the mask must not depend on the cut.
     let wide = MlpSpec::new(5, &[256, 256], 2, Activation::Tanh).with_dropout(0.1);
     check_by_differences(&network(wide, 1, 5), 65, Some(79));
 }
 
+/// `Σ along · ∂(Σ weights·y)/∂x` and its gradient by the parameters.
+fn slopes(net: &Mlp, x: &[f32], rows: usize, weights: &[f32], along: &[f32]) -> (f64, Vec<f32>) {
+    let pass = net.pass(x, rows, None);
+    let slope = pass.input_gradient(weights);
+    let sum = slope.iter().zip(along).map(|(s, v)| f64::from(*s) * f64::from(*v)).sum();
+    (sum, pass.slope_gradient(weights, along).to_vec())
+}
+
+/// The same gradient layer by layer in plain loops, for one member.
+fn slope_gradient_by_loops(net: &Mlp, member: usize, x: &[f32], weights: &[f32], along: &[f32]) -> Vec<f64> {
+    let params: Vec<f64> = {
+        let len = net.spec.param_count();
+        net.params.as_slice()[member * len..(member + 1) * len].iter().map(|p| f64::from(*p)).collect()
+    };
+    let layers: Vec<(usize, usize, usize)> =
+        net.spec.layout().chunks_exact(2).map(|pair| (pair[0].offset, pair[0].shape[1], pair[0].shape[0])).collect();
+    let weight = |(offset, _, outs): (usize, usize, usize), i: usize, o: usize| params[offset + i * outs + o];
+    let mut gradient = vec![0.0; params.len()];
+    let (ins, outs) = (net.spec.inputs, net.spec.outputs);
+    for ((x, along), weights) in x.chunks_exact(ins).zip(along.chunks_exact(ins)).zip(weights.chunks_exact(outs)) {
+        let wide = |row: &[f32]| row.iter().map(|v| f64::from(*v)).collect::<Vec<f64>>();
+        let (mut values, mut tangents, mut on) = (wide(x), vec![wide(along)], Vec::new());
+        for (index, &layer) in layers.iter().enumerate() {
+            let (offset, ins, outs) = layer;
+            let last = index + 1 == layers.len();
+            let sum = |from: &[f64], o: usize| (0..ins).map(|i| from[i] * weight(layer, i, o)).sum::<f64>();
+            let before: Vec<f64> = (0..outs).map(|o| sum(&values, o) + params[offset + ins * outs + o]).collect();
+            let open: Vec<f64> = before.iter().map(|v| if last || *v > 0.0 { 1.0 } else { 0.0 }).collect();
+            values = before.iter().zip(&open).map(|(v, on)| v * on).collect();
+            let tangent = (0..outs).map(|o| open[o] * sum(&tangents[index], o)).collect();
+            tangents.push(tangent);
+            on.push(open);
+        }
+        let mut delta = wide(weights);
+        for (index, &layer) in layers.iter().enumerate().rev() {
+            let (offset, ins, outs) = layer;
+            delta.iter_mut().zip(&on[index]).for_each(|(d, on)| *d *= on);
+            for i in 0..ins {
+                (0..outs).for_each(|o| gradient[offset + i * outs + o] += tangents[index][i] * delta[o]);
+            }
+            delta = (0..ins).map(|i| (0..outs).map(|o| delta[o] * weight(layer, i, o)).sum()).collect();
+        }
+    }
+    gradient
+}
+
+#[test]
+fn the_gradient_of_slopes_matches_plain_loops() {
+    let deep = MlpSpec::new(5, &[16, 12], 2, Activation::Relu);
+    let wide = MlpSpec::new(6, &[128, 128], 1, Activation::Relu);
+    // Split by rows, by members, and not at all; inputs of their own and shared ones.
+    for (spec, members, rows, shared) in [
+        (deep.clone(), 3, 4, false),
+        (deep, 1, 7, true),
+        (MlpSpec::new(4, &[], 2, Activation::Relu), 2, 3, false),
+        (wide.clone(), 1, 131, true),
+        (wide, 3, 65, false),
+    ] {
+        let net = network(spec, members, 21);
+        let (blocks, len) = (if shared { 1 } else { members }, rows * net.spec.inputs);
+        let (x, along) = (normal(blocks * len, 22), normal(blocks * len, 23));
+        let weights = normal(members * rows * net.spec.outputs, 24);
+        let (_, gradient) = slopes(&net, &x, rows, &weights, &along);
+        for (member, found) in gradient.chunks_exact(net.spec.param_count()).enumerate() {
+            let at = if shared { 0 } else { member * len };
+            let own = &weights[member * rows * net.spec.outputs..(member + 1) * rows * net.spec.outputs];
+            let want = slope_gradient_by_loops(&net, member, &x[at..at + len], own, &along[at..at + len]);
+            let want: Vec<f32> = want.iter().map(|v| *v as f32).collect();
+            assert_close("slopes", found, &want);
+        }
+    }
+}
+
+#[test]
+fn the_gradient_of_slopes_matches_finite_differences() {
+    let (members, rows) = (2, 3);
+    let net = network(MlpSpec::new(4, &[8, 6], 1, Activation::Relu), members, 31);
+    let (x, along) = (normal(members * rows * 4, 32), normal(members * rows * 4, 33));
+    let weights = normal(members * rows, 34);
+    let (_, gradient) = slopes(&net, &x, rows, &weights, &along);
+    let mut compared = 0;
+    for at in 0..gradient.len() {
+        let moved = |step: f32| {
+            let mut net = net.clone();
+            net.params.make_mut()[at] += step;
+            slopes(&net, &x, rows, &weights, &along).0
+        };
+        let (near, far) = ((moved(1e-3) - moved(-1e-3)) / 2e-3, (moved(2e-2) - moved(-2e-2)) / 4e-2);
+        // Where a unit switches within the step, there is no slope to compare with.
+        if (near - far).abs() < 1e-2 {
+            assert!((near - f64::from(gradient[at])).abs() < 1e-2, "parameter {at}: {near} against {}", gradient[at]);
+            compared += 1;
+        }
+    }
+    assert!(compared > gradient.len() * 3 / 4, "{compared} of {}", gradient.len());
+}
+
 #[test]
 fn outputs_are_linear_in_the_features() {
-    for spec in
-        [MlpSpec::new(3, &[5, 4], 2, Activation::Tanh).with_layer_norm(), MlpSpec::new(3, &[], 2, Activation::Relu)]
-    {
+    for spec in [
+        MlpSpec::new(3, &[5, 4], 2, Activation::Tanh).with_layer_norm(),
+        MlpSpec::new(3, &[5, 4], 2, Activation::Relu).with_layer_norm_after(),
+        MlpSpec::new(3, &[], 2, Activation::Relu),
+    ] {
         let net = network(spec, 1, 8);
         let (x, rows) = (normal(7 * 3, 9), 7);
         let (mut features, mut want) = (Vec::new(), Vec::new());

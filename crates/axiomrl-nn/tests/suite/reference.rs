@@ -47,14 +47,17 @@ pub fn unfused(spec: &MlpSpec, x: Tensor<2>, params: Tensor<2>, member: usize) -
         let (out, input) = (weight.shape[0], weight.shape[1]);
         let bias = tensors.next().expect("a bias follows each weight");
         h = h.matmul(part(weight.offset, [input, out])) + part(bias.offset, [1, out]);
-        if let Some(scale) = tensors.next_if(|t| t.name.ends_with("norm.weight")) {
-            let shift = tensors.next().expect("a shift follows each scale");
+        let scale = tensors.next_if(|t| t.name.ends_with("norm.weight"));
+        let shift = scale.as_ref().map(|_| tensors.next().expect("a shift follows each scale"));
+        let norm = |h: Tensor<2>| {
+            let (Some(scale), Some(shift)) = (&scale, &shift) else { return h };
             let centred = h.clone() - h.mean_dim(1);
             let variance = (centred.clone() * centred.clone()).mean_dim(1);
-            h = centred / (variance + 1e-5).sqrt() * part(scale.offset, [1, out]) + part(shift.offset, [1, out]);
-        }
+            centred / (variance + 1e-5).sqrt() * part(scale.offset, [1, out]) + part(shift.offset, [1, out])
+        };
         let last = tensors.peek().is_none();
-        h = activate(h, if last { spec.output_activation } else { spec.activation });
+        let bend = |h| activate(h, if last { spec.output_activation } else { spec.activation });
+        h = if spec.layer_norm_after { norm(bend(h)) } else { bend(norm(h)) };
     }
     h
 }

@@ -50,6 +50,11 @@ pub const LEARNERS: &[(&str, &[&str])] = &[
     ("recurrent_ppo", &[]),
     ("recurrent_sac", &["recurrent_td3"]),
     ("her", &[]),
+    // Recorded rows beside the run's own; then recorded ones alone, with every term once.
+    ("rlpd", &[]),
+    ("rebrac", &["td3_bc"]),
+    ("cal_ql", &["cql"]),
+    ("edac", &["sac_n"]),
 ];
 
 /// One registered algorithm for each path through the code.

@@ -24,6 +24,7 @@ pub static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(Catalogue::builtin);
 /// Settings that make any algorithm learn a tiny task quickly: each applies where the algorithm has the key.
 const QUICK: &[(&str, &str)] = &[
     ("learning_rate", "1e-3"),
+    ("actor_learning_rate", "1e-3"),
     ("hidden_sizes", "[32, 32]"),
     ("buffer_capacity", "5000"),
     ("batch_size", "64"),
@@ -73,6 +74,10 @@ pub fn config(entry: &AlgoEntry, env: &str, steps: u64, seed: u64, extra: &[&str
     // The conservative penalty moves values on purpose; a small one moves them by little.
     if defaults.get("cql_alpha").and_then(Value::as_f64).is_some_and(|alpha| alpha > 0.0) {
         assignments.push("algo_kwargs.cql_alpha=0.01".into());
+    }
+    // So does what holds a policy to random actions.
+    if defaults.get("actor_bc_weight").and_then(Value::as_f64).is_some_and(|weight| weight > 0.0) {
+        assignments.push("algo_kwargs.actor_bc_weight=0.001".into());
     }
     assignments.extend(extra.iter().map(|&e| e.to_owned()));
     // Not every quick setting has an effect in every variant, which the catalogue would refuse in a run file.

@@ -1,6 +1,8 @@
 //! The policy network, its slow copy and its update.
 
-use super::settings::{AcConfig, TargetAction};
+use super::anchor::imitation;
+use super::choices::TargetAction;
+use super::settings::AcConfig;
 use super::window::Window;
 use crate::agent::{Diverged, UpdateContext};
 use crate::parts::descend::{Loss, ParamGroup};
@@ -15,6 +17,17 @@ use std::borrow::Cow;
 
 /// Highest logarithm of a Gaussian policy's standard deviation.
 const LOG_STD_MAX: f32 = 2.0;
+
+/// What an update of the actor is given besides its data.
+#[derive(Clone, Copy)]
+pub struct ActorTask<'a> {
+    /// Weight of the entropy.
+    pub alpha: f32,
+    pub jitter: Jitter,
+    pub rate: f32,
+    /// Actions to imitate.
+    pub imitated: Option<&'a [f32]>,
+}
 
 /// What an update of the actor reports.
 pub struct ActorStep {
@@ -40,11 +53,19 @@ impl Actor {
     pub fn new(config: &AcConfig, seen: usize, features: Option<usize>, width: usize, rng: &mut Rng) -> Self {
         let log_std = LogStdBounds::Clamp(config.log_std_min, LOG_STD_MAX);
         let head = SquashedHead { kind: config.actor, width, log_std };
-        let init = config.init(features.is_some());
+        let init = config.actor_init(features.is_some());
         let mut trunk = Trunk::new(seen, features, config.memory_spec(&config.hidden_sizes).as_ref(), &init, rng);
         let spec = head.network(trunk.width(), config.layers(&config.hidden_sizes), config.activation);
         let warmup = config.actor_batch_renorm.then_some(config.batch_renorm_warmup);
+        // The last bias lies at the end of the plain network's parameters, the deviations' half after that of the means.
+        let deviations = spec.param_count() - width..spec.param_count();
         let mut net = Net::new(spec, 1, warmup, &init, rng);
+        if config.log_std_offset != 0.0 && head.is_gaussian() {
+            for params in net.params() {
+                params.make_mut()[deviations.clone()].iter_mut().for_each(|bias| *bias += config.log_std_offset);
+            }
+            net.changed();
+        }
         let learned: Vec<_> = trunk.params().into_iter().chain(net.params()).collect();
         let group = ParamGroup::new(&config.adam(), &learned, config.max_grad_norm.unwrap_or(f32::INFINITY));
         let follows = config.target_action != TargetAction::OnlineActor;
@@ -87,14 +108,29 @@ impl Actor {
         self.head.sample(&self.out, jitter, rng, drawn);
     }
 
+    /// Draws `samples` actions for each row, one after the other.
+    pub fn sample_many(&mut self, features: &[f32], rows: usize, samples: usize, rng: &mut Rng, drawn: &mut Drawn) {
+        self.net.evaluation().infer(features, rows, &mut self.out);
+        repeat_rows(&mut self.out, rows, samples);
+        self.head.sample(&self.out, Jitter { std: 0.0, clip: 0.0 }, rng, drawn);
+    }
+
     /// Draws from a Gaussian policy with given standard noise, one number per action element.
     pub fn sample_with(&mut self, features: &[f32], rows: usize, noise: impl Iterator<Item = f32>, drawn: &mut Drawn) {
         self.net.evaluation().infer(features, rows, &mut self.out);
         self.head.sample_with(&self.out, noise, drawn);
     }
 
-    /// a' at the observations that follow the entries, by the policy that targets ask.
-    pub fn sample_next(&mut self, seen: &[f32], window: &Window<'_>, jitter: Jitter, rng: &mut Rng, drawn: &mut Drawn) {
+    /// a' at the observations that follow the entries, `samples` for each, by the policy that targets ask.
+    pub fn sample_next(
+        &mut self,
+        seen: &[f32],
+        window: &Window<'_>,
+        samples: usize,
+        jitter: Jitter,
+        rng: &mut Rng,
+        drawn: &mut Drawn,
+    ) {
         let (trunk, net) = match &self.target {
             Some((trunk, net)) => (trunk, net),
             None => (&self.trunk, self.net.evaluation()),
@@ -102,6 +138,7 @@ impl Actor {
         let mut state = window.memory(0, self.trunk.state_width());
         let features = window.following(trunk.infer(seen, window.ahead().1, &mut state));
         net.infer(&features, window.entries(), &mut self.out);
+        repeat_rows(&mut self.out, window.entries(), samples);
         self.head.sample(&self.out, jitter, rng, drawn);
         if self.target_action == TargetAction::TargetActorSmoothed {
             self.smoothing.add_to(&mut drawn.action, rng);
@@ -109,15 +146,14 @@ impl Actor {
     }
 
     /// One step down mean (alpha * log pi(a|s) - Q(s, a)), a drawn from the policy. `seen` and `state` are constants: the encoder
-    /// is not trained here. `action_gradient` is what the critics make of the drawn actions.
+    /// is not trained here. `action_gradient` is what the critics make of the drawn actions. With actions to imitate, these are
+    /// followed in place of the critics: mean (alpha * log pi(a|s) - log pi(imitated|s)).
     pub fn step(
         &mut self,
         seen: &[f32],
         window: &Window<'_>,
         state: &[f32],
-        alpha: f32,
-        jitter: Jitter,
-        rate: f32,
+        task: ActorTask<'_>,
         context: &mut UpdateContext<'_>,
         action_gradient: impl FnOnce(&[f32]) -> ActionGradient,
     ) -> Result<ActorStep, Diverged> {
@@ -126,13 +162,24 @@ impl Actor {
         let (features, mut tracked) = self.trunk.forward(seen, span, state);
         let (out, own) = self.net.forward(features, None);
         tracked.push(own);
-        let drawn = self.head.draw(out.reshape([entries, self.head.outputs()]), jitter, context.rng);
-        let by = action_gradient(&drawn.action);
-        let loss = self.head.loss(drawn, &by, alpha, window.counted);
+        let out = out.reshape([entries, self.head.outputs()]);
+        let imitating = task.imitated.map(|imitated| (imitated, out.clone()));
+        let drawn = self.head.draw(out, task.jitter, context.rng);
+        let mut by = action_gradient(&drawn.action);
+        if imitating.is_some() {
+            by.value_mean = 0.0;
+            by.by_action.fill(0.0);
+        }
+        let mut loss = self.head.loss(drawn, &by, task.alpha, window.counted);
+        if let Some((imitated, out)) = imitating {
+            let (node, value) = imitation(&self.head, out, imitated, window.counted);
+            loss.node = loss.node + node;
+            loss.value += value;
+        }
         let mut params: Vec<_> = self.trunk.params().into_iter().chain(self.net.params()).collect();
         let (value, log_prob_mean) = (loss.value, loss.log_prob_mean);
         let loss = Loss { node: loss.node, value, tracked };
-        let grad_norm = self.group.descend("the actor", loss, &mut params, rate, context.number())?;
+        let grad_norm = self.group.descend("the actor", loss, &mut params, task.rate, context.number())?;
         self.net.changed();
         Ok(ActorStep { loss: value, log_prob_mean, grad_norm })
     }
@@ -158,5 +205,13 @@ impl Actor {
             io.network(if trunk.is_empty() { "actor_target" } else { "actor_target.net" }, net)?;
         }
         self.group.visit_state("actor", io)
+    }
+}
+
+/// Each row `times` times in place of once.
+fn repeat_rows(values: &mut Vec<f32>, rows: usize, times: usize) {
+    if times > 1 {
+        let width = values.len() / rows;
+        *values = values.chunks_exact(width).flat_map(|row| row.repeat(times)).collect();
     }
 }

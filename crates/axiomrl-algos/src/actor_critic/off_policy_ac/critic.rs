@@ -1,7 +1,14 @@
 //! The critics: one ensemble network over a trunk, its slow copy, and its update.
 
+mod judge;
+#[cfg(test)]
+mod testing;
+
+use super::choices::TargetReducer;
+use super::conservative::{Conservative, Proposals};
+use super::diversity::Diversity;
 use super::head::{RowFit, ValueHead};
-use super::settings::{AcConfig, ActorReducer, TargetReducer};
+use super::settings::AcConfig;
 use super::target::{NextOutputs, TargetMaker};
 use super::window::Window;
 use crate::agent::Diverged;
@@ -9,20 +16,20 @@ use crate::parts::columns::join_columns;
 use crate::parts::descend::{Loss, ParamGroup};
 use crate::parts::input::ObsEncoder;
 use crate::parts::renorm::Net;
-use crate::parts::squashed_actor::ActionGradient;
 use crate::parts::tracked::{Trainable, soft_update};
 use crate::parts::trunk::{Span, Trunk};
 use crate::state::{StateError, StateIo};
 use axiomrl_envs::{ObsRef, Rng};
-use axiomrl_nn::{Mlp, MlpSpec, Params, Tensor, clip_scale, fused_loss, leaf, values};
+use axiomrl_nn::{Mlp, MlpSpec, Tensor, fused_loss, leaf, values};
 use std::borrow::Cow;
 
 /// One view of the observations ahead, with the actions that follow the entries.
 pub struct Ahead<'a> {
     /// As the targets look: with the slow encoder, where there is one.
     pub seen: Cow<'a, [f32]>,
+    /// One for each entry, or as many as targets choose from.
     pub action: Vec<f32>,
-    /// -alpha * log pi(a'|s').
+    /// -alpha * log pi(a'|s'), and what else is added to the value of each action.
     pub bonus: Vec<f32>,
 }
 
@@ -35,6 +42,8 @@ pub struct Predicted<'a> {
     pub state: &'a [f32],
     /// Rewards as they are learned.
     pub reward: &'a [f32],
+    /// Other actions, where the critics are held to value recorded ones.
+    pub proposals: Option<&'a Proposals>,
 }
 
 /// What an update of the critics reports.
@@ -46,6 +55,12 @@ pub struct CriticStep {
     pub target_mean: f32,
     pub edge_mass: f32,
     pub grad_norm: f32,
+    /// Mean size of the errors.
+    pub error: f32,
+    /// By how much other actions are valued above recorded ones, and what that weighs.
+    pub gap: Option<(f32, f32)>,
+    /// How much the critics' slopes agree.
+    pub agreement: Option<f32>,
     /// What the encoder saw in the first view.
     pub seen: Vec<f32>,
 }
@@ -61,6 +76,10 @@ pub struct Critic {
     group: ParamGroup,
     targets: TargetMaker,
     loss_coef: f32,
+    conservative: Option<Conservative>,
+    diversity: Option<Diversity>,
+    /// Whether what the critics make of the policy's actions is compared with what they make of recorded ones.
+    pub compares: bool,
     pessimistic: bool,
     joint: Vec<f32>,
     out: Vec<f32>,
@@ -77,11 +96,12 @@ impl Critic {
     ) -> Self {
         let head = ValueHead::new(config);
         let hidden = config.critic_hidden_sizes.as_ref().unwrap_or(&config.hidden_sizes);
-        let init = config.init(features.is_some());
+        let init = config.critic_init(features.is_some());
         let mut trunk = Trunk::new(encoder.width(), features, config.memory_spec(hidden).as_ref(), &init, rng);
         let inputs = trunk.width() + actions;
         let mut spec = MlpSpec::new(inputs, config.layers(hidden), head.outputs(), config.activation);
         spec.layer_norm = config.critic_layer_norm;
+        spec.layer_norm_after = config.layer_norm_after;
         spec.dropout = config.critic_dropout;
         let warmup = config.batch_renorm.then_some(config.batch_renorm_warmup);
         let mut net = Net::new(spec, config.n_critics, warmup, &init, rng);
@@ -97,6 +117,9 @@ impl Critic {
             group,
             targets: TargetMaker::new(config),
             loss_coef: config.critic_loss_coef,
+            conservative: Conservative::new(config),
+            diversity: Diversity::new(config, actions),
+            compares: false,
             pessimistic: matches!(config.target_reducer, TargetReducer::Min | TargetReducer::SubsetMin),
             joint: Vec::new(),
             out: Vec::new(),
@@ -127,22 +150,25 @@ impl Critic {
         let entries = window.entries();
         let seed = self.dropout.then(|| rand::Rng::next_u64(rng));
         let outputs = ahead.iter().map(|view| {
+            let samples = view.bonus.len() / entries;
             let mut state = window.memory(memory, trunk.state_width());
             let features = window.following(trunk.infer(&view.seen, window.ahead().1, &mut state));
-            join_columns(&features, &view.action, entries, &mut self.joint);
+            join_repeated(&features, &view.action, entries, samples, &mut self.joint);
             let mut out = Vec::new();
             match seed {
-                Some(seed) => net.infer_dropout(&self.joint, entries, seed, &mut out),
-                None => net.infer(&self.joint, entries, &mut out),
+                Some(seed) => net.infer_dropout(&self.joint, entries * samples, seed, &mut out),
+                None => net.infer(&self.joint, entries * samples, &mut out),
             }
-            out
+            if samples == 1 {
+                return (out, Cow::Borrowed(&view.bonus[..]));
+            }
+            let all = NextOutputs { out: &out, rows_each: entries * samples, first: 0, bonus: &view.bonus };
+            let (out, bonus) = self.targets.best_of(all, samples);
+            (out, Cow::Owned(bonus))
         });
-        let outputs: Vec<Vec<f32>> = outputs.collect();
-        let views: Vec<NextOutputs<'_>> = outputs
-            .iter()
-            .zip(ahead)
-            .map(|(out, view)| NextOutputs { out, rows_each: entries, first: 0, bonus: &view.bonus })
-            .collect();
+        let outputs: Vec<(Vec<f32>, Cow<'_, [f32]>)> = outputs.collect();
+        let views = outputs.iter().map(|(out, bonus)| NextOutputs { out, rows_each: entries, first: 0, bonus });
+        let views: Vec<NextOutputs<'_>> = views.collect();
         self.targets.fill(&views, reward, window.column(&window.batch.discount));
     }
 
@@ -162,7 +188,7 @@ impl Critic {
         let seed = self.dropout_seed(rng);
         let now = window.now().1;
         let (span, mut action) = (Span { rows: now.rows * views, ..now }, Vec::new());
-        let done = window.column(&window.batch.action);
+        let done = window.action();
         (0..views).for_each(|_| action.extend_from_slice(done));
         let in_one_batch = self.in_one_batch();
         let span = if in_one_batch {
@@ -173,17 +199,10 @@ impl Critic {
             span
         };
         let rows = span.total();
-        if let (false, true, Net::Plain(net)) = (encoder.sees_images(), self.trunk.is_empty(), &self.net) {
-            // Nothing but the critics learns: no graph is needed.
+        if !encoder.sees_images() && self.trunk.is_empty() && !in_one_batch {
             let seen = encoder.infer(obs);
             join_columns(&seen, &action, rows, &mut self.joint);
-            let pass = net.pass(&self.joint, rows, seed);
-            let (mut step, by_outputs) = self.loss(pass.outputs(), rows, views, &window, errors);
-            let gradient = [pass.params_gradient(&by_outputs)];
-            drop(pass);
-            let (group, params) = (&mut self.group, &mut self.net.params());
-            step.grad_norm =
-                group.descend_along("the critics", step.loss, &gradient, params, rate, number, |_| vec![])?;
+            let mut step = self.step_alone(predicted, &seen, rows, seed, rate, number, errors)?;
             step.seen = seen[..entries * encoder.width()].to_vec();
             return Ok(step);
         }
@@ -210,6 +229,49 @@ impl Critic {
         step.grad_norm = self.group.descend("the critics", loss, &mut params, rate, number)?;
         self.net.changed();
         step.seen = first_view;
+        Ok(step)
+    }
+
+    /// The step where nothing but the critics learns, on the `rows` in `joint`: no graph is needed.
+    fn step_alone(
+        &mut self,
+        predicted: &Predicted<'_>,
+        seen: &[f32],
+        rows: usize,
+        seed: Option<u64>,
+        rate: f32,
+        number: u64,
+        errors: &mut Vec<f32>,
+    ) -> Result<CriticStep, Diverged> {
+        let window = predicted.window;
+        let others = self.conservative.as_ref().zip(predicted.proposals);
+        let rows = rows + others.map_or(0, |(_, proposals)| proposals.append_to(seen, &mut self.joint));
+        if self.diversity.is_some() {
+            // An input of its own for each member: then each has slopes of its own.
+            self.joint = self.joint.repeat(self.members);
+        }
+        let pass = self.net.evaluation().pass(&self.joint, rows, seed);
+        let (mut step, mut by_outputs) = self.loss(pass.outputs(), rows, predicted.views, &window, errors);
+        // + weight * (T * logsumexp_a (Q_i(s, a) - log density) / T - Q_i(s, recorded))
+        let gaps = others.map(|(conservative, proposals)| {
+            let gaps = conservative.add(pass.outputs(), rows, proposals, window.counted, &mut by_outputs);
+            step.loss += conservative.loss(&gaps);
+            step.gap = Some((gaps.iter().sum::<f32>() / gaps.len() as f32, conservative.weight()));
+            gaps
+        });
+        let mut gradient = [pass.params_gradient(&by_outputs)];
+        // + coef * sum_{i != j} cos(dQ_i/da, dQ_j/da) / (N - 1)
+        if let Some(diversity) = &self.diversity {
+            let (agreement, loss) = diversity.add(&pass, window.counted, &mut gradient[0]);
+            step.loss += loss;
+            step.agreement = Some(agreement);
+        }
+        drop(pass);
+        let (group, params) = (&mut self.group, &mut self.net.params());
+        step.grad_norm = group.descend_along("the critics", step.loss, &gradient, params, rate, number, |_| vec![])?;
+        if let (Some(conservative), Some(gaps)) = (&mut self.conservative, gaps) {
+            conservative.adapt(&gaps, rate);
+        }
         Ok(step)
     }
 
@@ -244,86 +306,11 @@ impl Critic {
                 step.value_mean += each * mean;
                 step.value_max = step.value_max.max(mean);
                 step.edge_mass += each * edge;
+                step.error += each * error;
                 errors[row] += error / parts[row];
             }
         }
         (step, gradient)
-    }
-
-    /// dQ/da: what the critics make of actions in what was seen, held fixed themselves. The derivative of a row is cut to norm
-    /// `max_norm`.
-    pub fn action_gradient(
-        &self,
-        features: &[f32],
-        action: &[f32],
-        window: &Window<'_>,
-        reducer: ActorReducer,
-        max_norm: Option<f32>,
-        dropout_seed: Option<u64>,
-    ) -> ActionGradient {
-        let net = match reducer {
-            ActorReducer::First if self.members > 1 => Cow::Owned(first_member(self.net.evaluation())),
-            _ => Cow::Borrowed(self.net.evaluation()),
-        };
-        let (rows, counted) = (window.entries(), window.counted);
-        let (inputs, outputs, members) = (net.spec.inputs, self.head.outputs(), net.params.members());
-        let mut joint = Vec::with_capacity(rows * inputs);
-        join_columns(features, action, rows, &mut joint);
-        let pass = net.pass(&joint, rows, dropout_seed);
-        let (out, mut value_sum) = (pass.outputs(), 0.0);
-        let mut gradient = vec![0.0; out.len()];
-        let at = |member: usize, row: usize| (member * rows + row) * outputs;
-        let mut scratch = vec![0.0; outputs];
-        for row in (0..rows).filter(|&row| counted.valid[row]) {
-            let mut mean_of = |member: usize| self.head.mean(&out[at(member, row)..][..outputs], &mut scratch);
-            let (from, to, k) = match reducer {
-                ActorReducer::First => (0, 1, 1.0),
-                ActorReducer::Mean => (0, members, 1.0 / members as f32),
-                ActorReducer::Min => {
-                    let lowest = (1..members).fold((0, mean_of(0)), |best, member| {
-                        let mean = mean_of(member);
-                        if mean < best.1 { (member, mean) } else { best }
-                    });
-                    (lowest.0, lowest.0 + 1, 1.0)
-                }
-            };
-            for member in from..to {
-                let at = at(member, row);
-                let place = &mut gradient[at..at + outputs];
-                value_sum += k * self.head.d_mean(&out[at..at + outputs], k, place);
-            }
-        }
-        let gradient = pass.input_gradient(&gradient);
-        let mut by_action = Vec::with_capacity(action.len());
-        for row in gradient.chunks_exact(inputs) {
-            let row = &row[inputs - action.len() / rows..];
-            let norm = row.iter().map(|g| g * g).sum::<f32>().sqrt();
-            let scale = max_norm.map_or(1.0, |max| clip_scale(norm, max));
-            by_action.extend(row.iter().map(|g| scale * g));
-        }
-        ActionGradient { value_mean: value_sum / counted.count as f32, by_action }
-    }
-
-    /// The value of each row: the lowest if targets are made of it, else the mean.
-    pub fn values(&mut self, seen: &[f32], action: &[f32], rows: usize, values: &mut [f32]) {
-        let mut state = vec![0.0; rows * self.trunk.state_width()];
-        let starts = vec![true; rows];
-        let span = Span { steps: 1, rows, resets: &starts };
-        join_columns(&self.trunk.infer(seen, span, &mut state), action, rows, &mut self.joint);
-        self.net.evaluation().infer(&self.joint, rows, &mut self.out);
-        let outputs = self.head.outputs();
-        let mut scratch = vec![0.0; outputs];
-        for (row, value) in values.iter_mut().enumerate() {
-            let means = (0..self.members).map(|member| {
-                let at = (member * rows + row) * outputs;
-                self.head.mean(&self.out[at..at + outputs], &mut scratch)
-            });
-            *value = if self.pessimistic {
-                means.fold(f32::INFINITY, f32::min)
-            } else {
-                means.sum::<f32>() / self.members as f32
-            };
-        }
     }
 
     /// Moves the slow copy; the trunk at the pace of the encoder's copy, whose last layer it is, where there is one.
@@ -352,13 +339,22 @@ impl Critic {
             trunk.visit_state("critic_target", io)?;
             io.network(if bare { "critic_target" } else { "critic_target.heads" }, net)?;
         }
+        if let Some(conservative) = &mut self.conservative {
+            conservative.visit_state(io)?;
+        }
         self.group.visit_state("critic", io)
     }
 }
 
-/// A network of the first member alone: the others need not be evaluated.
-fn first_member(ensemble: &Mlp) -> Mlp {
-    let len = ensemble.params.per_member();
-    let params = Params::from_vec(1, len, ensemble.params.as_slice()[..len].to_vec());
-    Mlp { spec: ensemble.spec.clone(), params }
+/// Rows of features, each `times` times, beside as many actions.
+fn join_repeated(features: &[f32], action: &[f32], rows: usize, times: usize, joint: &mut Vec<f32>) {
+    if times == 1 {
+        return join_columns(features, action, rows, joint);
+    }
+    let (width, each) = (features.len() / rows, action.len() / (rows * times));
+    joint.clear();
+    for (row, action) in action.chunks_exact(each).enumerate() {
+        joint.extend_from_slice(&features[row / times * width..(row / times + 1) * width]);
+        joint.extend_from_slice(action);
+    }
 }

@@ -1,6 +1,7 @@
 //! What a critic's outputs say about the return, and how far they are from what they should say.
 
-use super::settings::{AcConfig, CriticOutput};
+use super::choices::CriticOutput;
+use super::settings::AcConfig;
 use axiomrl_core::targets::quantile_huber;
 
 /// The meaning of a critic's output row.

@@ -1,24 +1,29 @@
 //! The update: critics, then (when due) actor and temperature, then the slow copies.
 
-use super::actor::Actor;
+mod acting;
+
+use super::actor::{Actor, ActorTask};
+use super::anchor::{Anchor, hold_targets};
 use super::augment::{RandomShift, Viewed};
+use super::choices::{CriticOutput, UpdateOrder};
+use super::conservative::Proposals;
 use super::contrast::Contrast;
 use super::critic::{Ahead, Critic, CriticStep, Predicted};
-use super::settings::{AcConfig, CriticOutput};
+use super::recorded::{Recorded, column};
+use super::settings::AcConfig;
 use super::window::Window;
 use crate::agent::{Clock, Diverged, LearnError, Setup, UpdateContext};
 use crate::config::Problem;
 use crate::parts::input::ObsEncoder;
-use crate::parts::noise::{ActionNoise, Exploration, add_noise};
+use crate::parts::noise::ActionNoise;
 use crate::parts::squashed_actor::{ActorKind, Drawn, Jitter};
 use crate::parts::temperature::{Temperature, TemperatureSetting};
 use crate::parts::torso::MemoryKind;
 use crate::parts::tracked::soft_update;
-use crate::parts::trunk::Span;
 use crate::policy::{self, ActInput, Memory, Mode};
 use crate::regimes::ReplayLearner;
 use crate::state::{StateError, StateIo};
-use axiomrl_core::Batch;
+use axiomrl_core::{Batch, NEXT_ACTION, RETURN_TO_GO};
 use axiomrl_envs::Rng;
 use axiomrl_nn::Init;
 use std::borrow::Cow;
@@ -40,6 +45,9 @@ pub struct AcLearner {
     critic: Critic,
     contrast: Option<Contrast>,
     temperature: Temperature,
+    anchor: Anchor,
+    /// Whether recorded transitions are learned from.
+    recorded: bool,
     noise: ActionNoise,
     drawn: Drawn,
     /// The policy's last hidden layer, and the noise that is added to its actions.
@@ -71,7 +79,8 @@ impl AcLearner {
         // Without convolutions there is nothing that a contrastive task could teach to look.
         let contrast = (config.contrastive && encoder.sees_images())
             .then(|| Contrast::new(&mut encoder, &mut critic, &config.adam(), &mut rng));
-        let target_entropy = config.target_entropy.unwrap_or(-(actions as f32));
+        critic.compares = config.learns_from_data();
+        let target_entropy = config.target_entropy.unwrap_or(-config.target_entropy_ratio * actions as f32);
         let setting = config.ent_coef.unwrap_or(TemperatureSetting::Fixed(0.0));
         let horizon = config.exploration_horizon;
         Ok(Self {
@@ -81,7 +90,9 @@ impl AcLearner {
             actor,
             critic,
             contrast,
-            temperature: Temperature::new(setting, config.ent_coef_init, target_entropy),
+            temperature: Temperature::new(setting, config.ent_coef_init, target_entropy).on(config.ent_coef_loss),
+            anchor: Anchor::new(&config),
+            recorded: config.learns_from_data(),
             noise: ActionNoise::new(config.exploration, setup.num_envs, actions, horizon, &mut setup.rng("noise")),
             drawn: Drawn::default(),
             hidden: Vec::new(),
@@ -105,7 +116,9 @@ impl AcLearner {
         &mut self,
         window: &Window<'a>,
         context: &mut UpdateContext<'_>,
-    ) -> (Vec<Ahead<'a>>, Viewed<'a>) {
+    ) -> Result<(Vec<Ahead<'a>>, Viewed<'a>), LearnError> {
+        let (held, samples) = (self.config.critic_bc_weight, self.config.target_samples);
+        let next_action = if held > 0.0 { Some(column(window.batch, NEXT_ACTION)?) } else { None };
         let alpha = if self.config.entropy_backup { self.temperature.value() } else { 0.0 };
         let jitter = self.jitter(context.clock);
         let (obs, _) = window.ahead();
@@ -113,14 +126,41 @@ impl AcLearner {
         let ahead = (0..self.config.target_views).map(|_| {
             let view = self.shift.view(obs, context.rng);
             let seen = see(&self.encoder, &view);
-            self.actor.sample_next(&seen, window, jitter, context.rng, &mut self.drawn);
+            self.actor.sample_next(&seen, window, samples, jitter, context.rng, &mut self.drawn);
             let seen = self.slow_encoder.as_ref().map_or(seen, |slow| see(slow, &view));
             first.get_or_insert(view);
-            let bonus = self.drawn.log_prob.iter().map(|log_prob| -alpha * log_prob).collect();
+            let mut bonus: Vec<f32> = self.drawn.log_prob.iter().map(|log_prob| -alpha * log_prob).collect();
+            if let Some(next_action) = next_action {
+                hold_targets(&mut bonus, &self.drawn.action, next_action, held);
+            }
             Ahead { seen, action: self.drawn.action.clone(), bonus }
         });
         let ahead = ahead.collect();
-        (ahead, first.unwrap_or(Viewed::AsIs(obs)))
+        Ok((ahead, first.unwrap_or(Viewed::AsIs(obs))))
+    }
+
+    /// Actions that were not recorded, for critics that are held to value recorded ones.
+    fn propose(
+        &mut self,
+        window: &Window<'_>,
+        context: &mut UpdateContext<'_>,
+    ) -> Result<Option<Proposals>, LearnError> {
+        let AcConfig { cql_alpha, cql_calibrated, num_cql_samples: samples, reward_scale, .. } = self.config;
+        if cql_alpha == 0.0 {
+            return Ok(None);
+        }
+        let entries = window.entries();
+        let mut proposals = Proposals::random(entries, samples, self.actor.head.width, context.rng);
+        for (kind, obs) in [(1, window.now().0), (2, window.ahead().0)] {
+            let seen = self.encoder.infer(obs);
+            self.actor.sample_many(&seen, entries, samples, context.rng, &mut self.drawn);
+            proposals.put(kind, &self.drawn);
+        }
+        if cql_calibrated {
+            let earned = column(window.batch, RETURN_TO_GO)?;
+            proposals.earned = Some(earned.iter().map(|earned| reward_scale * earned).collect());
+        }
+        Ok(Some(proposals))
     }
 
     /// What both networks remember when the first entry comes.
@@ -141,6 +181,7 @@ impl AcLearner {
         state: &[f32],
         (ahead, next): (&[Ahead<'_>], &Viewed<'_>),
         reward: &[f32],
+        proposals: Option<&Proposals>,
         context: &mut UpdateContext<'_>,
         errors: &mut Vec<f32>,
     ) -> Result<Vec<f32>, Diverged> {
@@ -153,7 +194,7 @@ impl AcLearner {
         if self.critic.in_one_batch() {
             view = view.followed_by(next);
         }
-        let predicted = Predicted { obs: view.as_ref(), views, window, state, reward };
+        let predicted = Predicted { obs: view.as_ref(), views, window, state, reward, proposals };
         let rate = self.config.rate(self.config.critic_learning_rate.as_ref(), context.fraction());
         let encoder = &mut self.encoder;
         let mut step = self.critic.step(encoder, &predicted, ahead, rate, context.number(), context.rng, errors)?;
@@ -168,6 +209,17 @@ impl AcLearner {
         context.metrics.add("q_max", step.value_max);
         context.metrics.add("target_q_mean", step.target_mean);
         context.metrics.add("critic_grad_norm", step.grad_norm);
+        if self.recorded {
+            context.metrics.add("td_error", step.error);
+            context.metrics.add("q_data_mean", step.value_mean);
+        }
+        if let Some((gap, weight)) = step.gap {
+            context.metrics.add("conservative_gap", gap);
+            context.metrics.add("conservative_weight", weight);
+        }
+        if let Some(agreement) = step.agreement {
+            context.metrics.add("diversity", agreement);
+        }
         if self.config.critic_output == CriticOutput::Categorical {
             context.metrics.add("edge_mass", step.edge_mass);
             let saturated = step.edge_mass > SATURATED && context.number() > SETTLED;
@@ -191,6 +243,21 @@ impl AcLearner {
         Ok(())
     }
 
+    /// One step of the actor, then one of the temperature.
+    fn improve_policy(
+        &mut self,
+        seen: &[f32],
+        window: &Window<'_>,
+        states: &mut States,
+        context: &mut UpdateContext<'_>,
+    ) -> Result<(), Diverged> {
+        // actor: mean (alpha * log pi(a|s) - min_i Q_i(s, a)),  a ~ pi(s)
+        let log_prob = self.update_actor(seen, window, states, context)?;
+        // temperature: -log alpha * (mean log pi(a|s) + target_entropy)
+        self.update_temperature(log_prob, context);
+        Ok(())
+    }
+
     /// Gives the mean log-probability of the actions that were drawn.
     fn update_actor(
         &mut self,
@@ -202,13 +269,26 @@ impl AcLearner {
         let alpha = self.temperature.value();
         let jitter = self.jitter(context.clock);
         let seed = self.critic.dropout_seed(context.rng);
-        let (critic, config) = (&self.critic, &self.config);
+        let (critic, config, anchor) = (&self.critic, &self.config, &self.anchor);
         let rate = config.rate(config.actor_learning_rate.as_ref(), context.fraction());
         let features = critic.trunk.infer(seen, window.now().1, &mut states.critic);
-        let step = self.actor.step(seen, window, &states.actor, alpha, jitter, rate, context, |action| {
+        let imitated = (context.number() <= config.bc_warmup).then(|| window.action());
+        let task = ActorTask { alpha, jitter, rate, imitated };
+        let (mut policy_mean, mut distance) = (0.0, 0.0);
+        let step = self.actor.step(seen, window, &states.actor, task, context, |action| {
             let (reducer, max_norm) = (config.actor_reducer, config.max_action_grad_norm);
-            critic.action_gradient(&features, action, window, reducer, max_norm, seed)
+            let mut judged = critic.judge(&features, action, window, reducer, max_norm, seed);
+            policy_mean = judged.mean;
+            // + weight * |a - recorded|^2, and Q by its mean size
+            distance = anchor.apply(&mut judged.by, judged.size, action, window.action(), window.counted);
+            judged.by
         })?;
+        if self.recorded {
+            context.metrics.add("q_policy_mean", policy_mean);
+        }
+        if self.anchor.holds() {
+            context.metrics.add("bc_loss", distance);
+        }
         context.metrics.add("actor_loss", step.loss);
         context.metrics.add("actor_grad_norm", step.grad_norm);
         context.metrics.set("learning_rate", f64::from(rate));
@@ -232,27 +312,6 @@ impl AcLearner {
             soft_update(slow, &mut self.encoder, tau);
         }
     }
-
-    /// What the policy makes of what was seen, and of what it remembers, one observation further. A row of memory is the actor's,
-    /// followed by the critics', which is kept only for sequences that begin with it.
-    fn advance<'a>(&self, seen: &'a [f32], rows: usize, memory: &mut Memory) -> Cow<'a, [f32]> {
-        let (own, all) = (self.actor.state_width(), memory.width());
-        let span = Span { steps: 1, rows, resets: &memory.starts };
-        if own == all {
-            return self.actor.features(seen, span, &mut memory.state);
-        }
-        let column = |from: usize, to: usize| -> Vec<f32> {
-            memory.state.chunks_exact(all).flat_map(|row| &row[from..to]).copied().collect()
-        };
-        let (mut actor, mut critic) = (column(0, own), column(own, all));
-        let features = self.actor.features(seen, span, &mut actor);
-        self.critic.trunk.infer(seen, span, &mut critic);
-        for (row, to) in memory.state.chunks_exact_mut(all).enumerate() {
-            to[..own].copy_from_slice(&actor[row * own..(row + 1) * own]);
-            to[own..].copy_from_slice(&critic[row * (all - own)..(row + 1) * (all - own)]);
-        }
-        features
-    }
 }
 
 /// What an encoder sees in a view.
@@ -260,37 +319,6 @@ fn see<'a>(encoder: &ObsEncoder, view: &Viewed<'a>) -> Cow<'a, [f32]> {
     match view {
         Viewed::AsIs(obs) => encoder.infer(*obs),
         Viewed::Shifted(obs) => Cow::Owned(encoder.infer(obs.as_ref()).into_owned()),
-    }
-}
-
-impl policy::Actor for AcLearner {
-    fn memory_width(&self) -> usize {
-        let critic = if self.config.stored_state { self.critic.trunk.state_width() } else { 0 };
-        self.actor.state_width() + critic
-    }
-
-    fn act(
-        &mut self,
-        input: ActInput<'_>,
-        memory: &mut Memory,
-        mode: Mode,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) -> Result<(), LearnError> {
-        let (seen, rows) = (self.encoder.infer(input.obs), input.rows());
-        let features = self.advance(&seen, rows, memory);
-        if mode == Mode::Sample && self.actor.head.is_gaussian() {
-            self.actor.sample(&features, rows, Jitter { std: 0.0, clip: 0.0 }, rng, &mut self.drawn);
-        } else {
-            self.actor.mean(&features, rows, &mut self.drawn);
-        }
-        actions.copy_from_slice(&self.drawn.action);
-        Ok(())
-    }
-
-    fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        self.encoder.visit_state("encoder", io)?;
-        self.actor.visit_policy(io)
     }
 }
 
@@ -303,33 +331,7 @@ impl ReplayLearner for AcLearner {
         rng: &mut Rng,
         actions: &mut [f32],
     ) -> Result<(), LearnError> {
-        let (seen, rows) = (self.encoder.infer(input.obs), input.rows());
-        let features = self.advance(&seen, rows, memory);
-        let std = self.config.exploration_noise.at(clock.fraction()) as f32;
-        let gaussian_policy = self.actor.head.is_gaussian();
-        if self.config.exploration == Exploration::StateDependent {
-            self.actor.last_hidden(&features, rows, &mut self.hidden);
-        }
-        if self.config.exploration != Exploration::Policy {
-            self.noise.draw(&self.hidden, actions.len(), rng, &mut self.exploration);
-        }
-        match self.config.exploration {
-            Exploration::Colored | Exploration::StateDependent if gaussian_policy => {
-                // The noise takes the place of the policy's own, so that its size stays what the policy wants.
-                let noise = self.exploration.iter().map(|noise| std * noise);
-                self.actor.sample_with(&features, rows, noise, &mut self.drawn);
-                actions.copy_from_slice(&self.drawn.action);
-                return Ok(());
-            }
-            _ if gaussian_policy => {
-                self.actor.sample(&features, rows, Jitter { std: 0.0, clip: 0.0 }, rng, &mut self.drawn);
-            }
-            _ => self.actor.mean(&features, rows, &mut self.drawn),
-        }
-        actions.copy_from_slice(&self.drawn.action);
-        if self.config.exploration != Exploration::Policy {
-            add_noise(actions, &self.exploration, std);
-        }
+        self.explore_from(input, memory, clock, rng, actions);
         Ok(())
     }
 
@@ -339,22 +341,29 @@ impl ReplayLearner for AcLearner {
         context: &mut UpdateContext<'_>,
         errors: &mut Vec<f32>,
     ) -> Result<(), LearnError> {
-        let window = Window::new(batch, self.remembers(), self.config.burn_in);
+        let recorded =
+            if self.recorded { Some(Recorded::of(batch, self.config.critic_bc_weight > 0.0)?) } else { None };
+        let window = Window::new(batch, self.remembers(), self.config.burn_in).of_recorded(recorded.as_ref());
         let reward: Vec<f32> = window.column(&batch.reward).iter().map(|r| self.config.reward_scale * r).collect();
         let mut states = self.burn_in(&window);
         // a' ~ pi(s'),  y = R + D * (min_i Q'_i(s', a') - alpha * log pi(a'|s'))
-        let (ahead, next) = self.next_actions(&window, context);
+        let (ahead, next) = self.next_actions(&window, context)?;
         self.critic.compute_targets(&ahead, &window, self.actor.state_width(), &reward, context.rng);
+        let proposals = self.propose(&window, context)?;
+        let on_time = context.number().is_multiple_of(self.config.policy_delay);
+        let due = if self.config.actor_once_per_block { context.closes_burst } else { on_time };
+        let together = self.config.update_order == UpdateOrder::Together;
+        if due && together {
+            let seen = self.encoder.infer(window.now().0).into_owned();
+            self.improve_policy(&seen, &window, &mut states, context)?;
+        }
         // critics and encoder: sum_i mean (Q_i(s, a) - y)^2 / 2
-        let seen = self.update_critics(window, &states.critic, (&ahead, &next), &reward, context, errors)?;
+        let (next, others) = ((&ahead[..], &next), proposals.as_ref());
+        let seen = self.update_critics(window, &states.critic, next, &reward, others, context, errors)?;
         // encoder: mean -log softmax_j(f(s_i) W f'(s_j))_i
         self.update_contrast(batch, context)?;
-        let on_time = context.number().is_multiple_of(self.config.policy_delay);
-        if if self.config.actor_once_per_block { context.closes_burst } else { on_time } {
-            // actor: mean (alpha * log pi(a|s) - min_i Q_i(s, a)),  a ~ pi(s)
-            let log_prob = self.update_actor(&seen, &window, &mut states, context)?;
-            // temperature: -log alpha * (mean log pi(a|s) + target_entropy)
-            self.update_temperature(log_prob, context);
+        if due && !together {
+            self.improve_policy(&seen, &window, &mut states, context)?;
         }
         if on_time {
             // targets: theta' += tau * (theta - theta')

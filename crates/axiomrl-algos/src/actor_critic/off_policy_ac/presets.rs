@@ -9,6 +9,16 @@ presets! {
 }
 
 presets! {
+    /// With recorded transitions beside the run's own.
+    WITH_PRIOR: AcConfig => "actor_critic/off_policy_ac/presets", rlpd
+}
+
+presets! {
+    /// From recorded transitions alone.
+    OFFLINE: AcConfig => "actor_critic/off_policy_ac/presets", td3_bc, rebrac, cql, cal_ql, sac_n, edac
+}
+
+presets! {
     /// Meant for images.
     FROM_IMAGES: AcConfig => "actor_critic/off_policy_ac/presets", drqv2, drq, curl
 }
@@ -26,7 +36,7 @@ impl Default for AcConfig {
 
 #[cfg(test)]
 mod tests {
-    use super::super::settings::{TargetAction, TargetReducer};
+    use super::super::choices::{TargetAction, TargetReducer};
     use super::*;
     use crate::parts::noise::Exploration;
     use crate::parts::temperature::TemperatureSetting;
@@ -35,7 +45,9 @@ mod tests {
 
     #[test]
     fn every_preset_is_sound() {
-        for (name, _, _, settings) in VARIANTS.iter().chain(FROM_IMAGES).chain(WITH_MEMORY) {
+        for (name, _, _, settings) in
+            VARIANTS.iter().chain(FROM_IMAGES).chain(WITH_MEMORY).chain(WITH_PRIOR).chain(OFFLINE)
+        {
             settings().validate().unwrap();
             settings().check().unwrap_or_else(|problem| panic!("{name}: {problem}"));
         }

@@ -1,7 +1,8 @@
 //! Which settings contradict each other, and which have no effect beside others.
 
-use super::settings::{AcConfig, CriticOutput, TargetAction, TargetReducer};
-use crate::config::{Idle, Problem, fixed_temperature, goals, priorities};
+use super::choices::{CriticOutput, TargetAction, TargetReducer, WeightInit};
+use super::settings::AcConfig;
+use crate::config::{Idle, Problem, fixed_temperature, goals, offline, online, priorities, without_steps};
 use crate::parts::noise::Exploration;
 use crate::parts::squashed_actor::ActorKind;
 use crate::parts::temperature::TemperatureSetting;
@@ -61,7 +62,8 @@ impl AcConfig {
         Problem::when(self.contrastive && self.batch_renorm, &["contrastive", "batch_renorm"], || {
             "`contrastive` compares with slow copies, and `batch_renorm` goes without them; keep one".to_owned()
         })?;
-        self.check_memory()
+        self.check_memory()?;
+        self.check_terms()
     }
 
     fn check_memory(&self) -> Result<(), Problem> {
@@ -161,9 +163,49 @@ impl AcConfig {
                 "exploration",
                 "only coloured noise has a slowest movement; set `exploration: colored`",
             ),
+            idle(
+                self.actor != ActorKind::TanhGaussian,
+                &["log_std_offset"],
+                "actor",
+                "the policy has no standard deviation; set `actor: tanh_gaussian`",
+            ),
+            idle(
+                !self.critic_layer_norm,
+                &["layer_norm_after"],
+                "critic_layer_norm",
+                "critics have no LayerNorm; set `critic_layer_norm: true`",
+            ),
+            idle(
+                self.weight_init == WeightInit::Xavier,
+                &["final_layer_bound", "actor_final_layer_bound"],
+                "weight_init",
+                "`weight_init: xavier` has bounds of its own; set `weight_init: uniform`",
+            ),
+            idle(
+                self.actor_bc_weight == 0.0,
+                &["bc_distance", "bc_alpha"],
+                "actor_bc_weight",
+                "nothing holds the actor to recorded actions; set `actor_bc_weight`, 1 say",
+            ),
+            idle(
+                self.cql_alpha == 0.0,
+                &[
+                    "num_cql_samples",
+                    "cql_temperature",
+                    "cql_gap_min",
+                    "cql_gap_max",
+                    "cql_target_gap",
+                    "cql_calibrated",
+                ],
+                "cql_alpha",
+                "the gap to other actions weighs nothing; set `cql_alpha`, 5 say",
+            ),
             fixed_temperature(self.ent_coef != Some(TemperatureSetting::Auto)),
             priorities(!self.prioritized_replay),
             goals(self.n_sampled_goal == 0),
+            online(!self.offline),
+            offline(self.offline),
+            without_steps(self.offline && self.online_timesteps == 0),
         ]
     }
 }

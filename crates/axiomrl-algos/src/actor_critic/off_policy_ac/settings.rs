@@ -1,65 +1,17 @@
 //! Settings of the off-policy actor-critic learner. Each is a choice of its own; a preset is a point among them.
 
+pub use super::choices::{
+    ActorReducer, BcDistance, CriticOutput, TargetAction, TargetReducer, UpdateOrder, WeightInit,
+};
+
 use crate::config::{layer_widths, settings};
 use crate::parts::noise::Exploration;
 use crate::parts::squashed_actor::ActorKind;
-use crate::parts::temperature::TemperatureSetting;
+use crate::parts::temperature::{TemperatureLoss, TemperatureSetting};
 use crate::parts::torso::MemoryKind;
 use crate::parts::trunk::{MemorySpec, orthogonal};
-use axiomrl_core::Schedule;
+use axiomrl_core::{Extras, Schedule};
 use axiomrl_nn::{AdamConfig, Init, OptimizerConfig};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-/// Which policy values the next observation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum TargetAction {
-    /// A slowly moving copy of the actor.
-    TargetActor,
-    /// The copy with clipped noise on its action, which smooths the critics.
-    TargetActorSmoothed,
-    /// The actor itself.
-    OnlineActor,
-}
-
-/// What a critic predicts of the return.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum CriticOutput {
-    /// Its mean.
-    Scalar,
-    /// Its distribution over fixed atoms.
-    Categorical,
-    /// Its quantiles.
-    Quantile,
-}
-
-/// How the critics' values of the next observation become one target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum TargetReducer {
-    /// The lowest.
-    Min,
-    /// All in equal parts.
-    Mean,
-    /// The lowest of `subset_size` critics, drawn anew for each update.
-    SubsetMin,
-    /// The quantiles of all critics in one pool, without the highest.
-    Truncated,
-}
-
-/// Which value the actor climbs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ActorReducer {
-    /// That of the first critic.
-    First,
-    /// The lowest.
-    Min,
-    /// The mean.
-    Mean,
-}
 
 settings! {
     /// Settings of the actor-critic methods that learn from replay.
@@ -67,6 +19,7 @@ settings! {
         ..learning_rate,
         ..replay,
         ..priorities,
+        ..prior,
         ..goals,
         ..network,
         ..action_noise,
@@ -94,6 +47,8 @@ settings! {
         pub policy_delay: u64,
         /// Updates the actor only at the end of each burst.
         pub actor_once_per_block: bool,
+        /// Which network learns first in an update.
+        pub update_order: UpdateOrder,
         /// How much of the networks the target networks take over per update.
         #[garde(range(min = 0.0, max = 1.0))]
         pub tau: f32,
@@ -108,14 +63,22 @@ settings! {
         /// Lowest logarithm of a Gaussian policy's standard deviation.
         #[garde(range(min = -50.0, max = 1.0))]
         pub log_std_min: f32,
+        /// Added to that logarithm at the start: below 0, the first policy is narrower.
+        #[garde(range(min = -5.0, max = 2.0))]
+        pub log_std_offset: f32,
         /// Weight of the entropy of a Gaussian policy: `auto`, or a number that stays fixed (0 switches it off).
         /// Absent for a deterministic policy, which has none.
         pub ent_coef: Option<TemperatureSetting>,
         /// Temperature at the start when it is adapted.
         #[garde(range(min = 1e-8, max = 1000.0))]
         pub ent_coef_init: f32,
-        /// Entropy to aim for; absent means minus the number of actions.
+        /// What the weight of the entropy descends on when it is adapted.
+        pub ent_coef_loss: TemperatureLoss,
+        /// Entropy to aim for; absent means minus the number of actions, times `target_entropy_ratio`.
         pub target_entropy: Option<f32>,
+        /// Minus the entropy to aim for, per number of an action, where `target_entropy` is absent.
+        #[garde(range(min = 0.0, max = 10.0))]
+        pub target_entropy_ratio: f32,
         /// Counts the entropy of future actions as reward.
         pub entropy_backup: bool,
         /// How actions depart from the policy's mean while collecting. `colored` and `state_dependent` noise takes the place of
@@ -129,12 +92,20 @@ settings! {
         /// Bound of that noise, and of the noise that a `scheduled_noise` actor has in updates.
         #[garde(range(min = 0.0, max = 10.0))]
         pub target_noise_clip: f32,
+        /// Actions drawn for the next observation of each transition; the one that is worth most counts.
+        #[garde(range(min = 1, max = 1000))]
+        pub target_samples: usize,
         /// Other widths for the critics.
         #[garde(inner(custom(critic_widths)))]
         pub critic_hidden_sizes: Option<Vec<usize>>,
+        /// How the weights of actor and critics begin.
+        pub weight_init: WeightInit,
         /// Bound of the initial weights of last layers; absent: as for other layers.
         #[garde(inner(range(min = 0.0, max = 1.0)))]
         pub final_layer_bound: Option<f32>,
+        /// Another such bound for the actor.
+        #[garde(inner(range(min = 0.0, max = 1.0)))]
+        pub actor_final_layer_bound: Option<f32>,
         /// Numbers to which actor and critics each compress what was seen; absent: 50 for images, and vectors stay as they are.
         #[garde(inner(range(min = 1, max = 16_384)))]
         pub feature_dim: Option<usize>,
@@ -172,6 +143,8 @@ settings! {
         pub top_quantiles_to_drop: usize,
         /// LayerNorm in the critics.
         pub critic_layer_norm: bool,
+        /// LayerNorm behind the activation of the critics' layers instead of before it.
+        pub layer_norm_after: bool,
         /// Chance of dropping a hidden unit of a critic in training.
         #[garde(range(min = 0.0, max = 0.9))]
         pub critic_dropout: f32,
@@ -189,6 +162,42 @@ settings! {
         pub subset_size: usize,
         /// Which critic the actor follows.
         pub actor_reducer: ActorReducer,
+        /// Keeps the actor near recorded actions: the weight of their squared distance in its loss; 0 is none.
+        #[garde(range(min = 0.0, max = 1e6))]
+        pub actor_bc_weight: f32,
+        /// How that distance counts the numbers of an action.
+        pub bc_distance: BcDistance,
+        /// Divides the value in the actor's loss by its mean size over the batch, and multiplies it by this, so that it keeps its
+        /// proportion to the distance from recorded actions; absent: the value as it is.
+        #[garde(inner(range(min = 0.0, max = 1e6)))]
+        pub bc_alpha: Option<f32>,
+        /// Updates at the start in which the actor imitates recorded actions instead of following the critics.
+        #[garde(range(max = 1_000_000_000_000_u64))]
+        pub bc_warmup: u64,
+        /// Lowers targets by this much of the squared distance between the action they ask about and the one that was recorded
+        /// there; 0 is not at all.
+        #[garde(range(min = 0.0, max = 1e6))]
+        pub critic_bc_weight: f32,
+        /// Weight of the gap by which the critics value other actions above recorded ones; 0 is none.
+        #[garde(range(min = 0.0, max = 1e6))]
+        pub cql_alpha: f32,
+        /// Other actions for that gap: as many random ones, and as many of the policy at either end of a transition.
+        #[garde(range(min = 1, max = 1000))]
+        pub num_cql_samples: usize,
+        /// How softly the gap takes the highest of the values of other actions.
+        #[garde(range(min = 1e-3, max = 1e3))]
+        pub cql_temperature: f32,
+        /// Lowest gap of one transition; absent: no bound.
+        pub cql_gap_min: Option<f32>,
+        /// Highest gap of one transition; absent: no bound.
+        pub cql_gap_max: Option<f32>,
+        /// Adapts the weight of the gap so that it comes to lie here; absent: the weight stays.
+        pub cql_target_gap: Option<f32>,
+        /// Leaves the policy's actions alone in the gap where they are worth no more than what was earned.
+        pub cql_calibrated: bool,
+        /// Weight of the agreement between the critics' slopes by the action; 0 is none.
+        #[garde(range(min = 0.0, max = 1e6))]
+        pub diversity_coef: f32,
     }
 }
 
@@ -197,6 +206,9 @@ settings! {
 fn critic_widths(widths: &Vec<usize>, context: &()) -> garde::Result {
     layer_widths(widths, context)
 }
+
+/// The biases of layers that begin `biased`.
+const BIAS: f32 = 0.1;
 
 /// Numbers to which images are compressed unless `feature_dim` says otherwise.
 const IMAGE_FEATURES: usize = 50;
@@ -207,12 +219,39 @@ impl AcConfig {
         self.feature_dim.or(images.then_some(IMAGE_FEATURES))
     }
 
-    /// How the layers of actor and critics begin, over a trunk that compresses or without one.
-    pub fn init(&self, compressed: bool) -> Init {
-        match self.final_layer_bound {
-            None if compressed => orthogonal(),
-            output_bound => Init::PyTorch { output_bound },
+    /// How the actor's layers begin, over a trunk that compresses or without one.
+    pub fn actor_init(&self, compressed: bool) -> Init {
+        self.init(compressed, self.actor_final_layer_bound.or(self.final_layer_bound))
+    }
+
+    /// The same for the critics.
+    pub fn critic_init(&self, compressed: bool) -> Init {
+        self.init(compressed, self.final_layer_bound)
+    }
+
+    fn init(&self, compressed: bool, output_bound: Option<f32>) -> Init {
+        match (self.weight_init, output_bound) {
+            (WeightInit::Uniform, None) if compressed => orthogonal(),
+            (WeightInit::Uniform, output_bound) => Init::PyTorch { output_bound },
+            (WeightInit::Xavier, _) => Init::Xavier { output_scale: 1.0 },
+            (WeightInit::Biased, output_bound) => Init::FanIn { bias: BIAS, output_bound },
         }
+    }
+
+    /// Whether recorded transitions are learned from.
+    pub fn learns_from_data(&self) -> bool {
+        self.offline || self.offline_batch_ratio > 0.0 || self.offline_pretrain_updates > 0
+    }
+
+    /// Columns that updates need besides the usual ones.
+    pub fn extras(&self) -> Extras {
+        let calibrated = self.cql_alpha > 0.0 && self.cql_calibrated;
+        Extras { next_action: self.critic_bc_weight > 0.0, return_to_go: calibrated }
+    }
+
+    /// Whether actions that were not taken are weighed against those that were, row by row.
+    pub fn weighs_other_actions(&self) -> bool {
+        self.cql_alpha > 0.0 || self.diversity_coef > 0.0
     }
 
     /// The optimiser of every network.

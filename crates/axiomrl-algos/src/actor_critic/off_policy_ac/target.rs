@@ -1,7 +1,8 @@
 //! What the critics should have predicted: `R + D * (value of the next observation + its entropy bonus)`.
 
+use super::choices::TargetReducer;
 use super::head::{ValueHead, softmax};
-use super::settings::{AcConfig, TargetReducer};
+use super::settings::AcConfig;
 use axiomrl_core::random::below;
 use axiomrl_core::targets::categorical_projection;
 use axiomrl_envs::Rng;
@@ -121,6 +122,27 @@ impl TargetMaker {
         }
     }
 
+    /// Of `samples` actions per row, one after the other in `next`, the outputs of the one that is worth most, and its bonus.
+    pub fn best_of(&mut self, next: NextOutputs<'_>, samples: usize) -> (Vec<f32>, Vec<f32>) {
+        let rows = next.rows_each / samples;
+        let best: Vec<usize> = (0..rows)
+            .map(|row| {
+                let mut worth = |at: usize| {
+                    let (sum, parts) = self.reduced(next, at);
+                    sum / parts
+                };
+                let first = (row * samples, worth(row * samples));
+                let better = |best: (usize, f32), at| {
+                    let worth = worth(at);
+                    if worth > best.1 { (at, worth) } else { best }
+                };
+                (row * samples + 1..(row + 1) * samples).fold(first, better).0
+            })
+            .collect();
+        let out = (0..self.n_critics).flat_map(|member| best.iter().map(move |&at| next.row(member, at, 1)[0]));
+        (out.collect(), best.iter().map(|&at| next.bonus[at]).collect())
+    }
+
     /// The value of scalar critics together, as a sum and the number of its parts.
     fn reduced(&mut self, next: NextOutputs<'_>, row: usize) -> (f32, f32) {
         match self.lowest(next, row) {
@@ -199,7 +221,7 @@ impl TargetMaker {
 
 #[cfg(test)]
 mod tests {
-    use super::super::settings::CriticOutput;
+    use super::super::choices::CriticOutput;
     use super::*;
 
     fn targets(config: &AcConfig, chosen: &[usize], out: &[f32], reward: f32, discount: f32, bonus: f32) -> Vec<f32> {
@@ -225,6 +247,13 @@ mod tests {
         close(&targets(&config(TargetReducer::Mean), &[0, 1, 2], &out, 1.0, 0.5, 0.0), &[1.0 + 0.5 * 4.0]);
         // The subset leaves the lowest out.
         close(&targets(&config(TargetReducer::SubsetMin), &[0, 2], &out, 1.0, 0.5, 0.0), &[1.0 + 0.5 * 4.0]);
+        // RLPD: the lower of the second and third, with the entropy that the action has.
+        let (rlpd, out) = (config(TargetReducer::SubsetMin), [1.0, 3.0, 2.0]);
+        close(&targets(&rlpd, &[1, 2], &out, 0.5, 0.99, 0.2 * 0.7), &[2.6186]);
+        close(&targets(&rlpd, &[1, 2], &out, 0.5, 0.99, 0.0), &[2.48]);
+        close(&targets(&rlpd, &[1, 2], &out, 0.5, 0.0, 0.2 * 0.7), &[0.5]);
+        // ReBRAC: the distance from the recorded next action is part of the bonus.
+        close(&targets(&config(TargetReducer::Min), &[0, 1, 2], &[12.0, 10.0, 11.0], 1.0, 0.99, -0.05), &[10.8505]);
         // A terminal transition has no future, nor the entropy of one.
         close(&targets(&config(TargetReducer::Min), &[0, 1, 2], &out, 1.0, 0.0, -2.0), &[1.0]);
     }
@@ -257,6 +286,21 @@ mod tests {
         maker.choose(&mut axiomrl_core::stream(1, "test"));
         maker.fill(&[view(&[30.0, 0.0], &[0.0]), view(&[0.0, 30.0], &[0.0])], &[0.0], &[1.0]);
         close(&maker.targets, &[0.5, 0.5]);
+    }
+
+    #[test]
+    fn of_several_actions_the_best_by_its_lowest_critic_counts() {
+        let mut maker = TargetMaker::new(&AcConfig::default());
+        maker.choose(&mut axiomrl_core::stream(1, "test"));
+        // Two critics, two rows, three actions each.
+        let out = [9.0, 2.0, 3.0, 5.0, 6.0, 7.0, 1.0, 4.0, 3.5, 7.0, 6.5, 5.0];
+        let bonus = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6];
+        let next = NextOutputs { out: &out, rows_each: 6, first: 0, bonus: &bonus };
+        let (out, bonus) = maker.best_of(next, 3);
+        // Lowest values 1, 2, 3 and 5, 6, 5.
+        assert_eq!((out.clone(), bonus.clone()), (vec![3.0, 6.0, 3.5, 6.5], vec![0.3, 0.5]));
+        maker.fill(&[NextOutputs { out: &out, rows_each: 2, first: 0, bonus: &[0.0, 0.0] }], &[1.0, 1.0], &[0.5, 0.0]);
+        close(&maker.targets, &[1.0 + 0.5 * 3.0, 1.0]);
     }
 
     #[test]

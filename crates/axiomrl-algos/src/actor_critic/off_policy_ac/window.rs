@@ -1,5 +1,6 @@
 //! The entries of a batch that an update learns from, and the observations around them.
 
+use super::recorded::Recorded;
 use crate::parts::squashed_actor::Counted;
 use crate::parts::trunk::Span;
 use axiomrl_core::Batch;
@@ -14,12 +15,22 @@ pub struct Window<'a> {
     memory: bool,
     burn_in: usize,
     pub counted: Counted<'a>,
+    /// What was done, for all steps of the batch.
+    action: &'a [f32],
 }
 
 impl<'a> Window<'a> {
     pub fn new(batch: &'a Batch, memory: bool, burn_in: usize) -> Self {
         let burn_in = if memory { burn_in.min(batch.steps) } else { 0 };
-        Self { batch, memory, burn_in, counted: Counted::of(&batch.valid[burn_in * batch.rows..]) }
+        let counted = Counted::of(&batch.valid[burn_in * batch.rows..]);
+        Self { batch, memory, burn_in, counted, action: &batch.action }
+    }
+
+    /// With columns as they are learned from where transitions were recorded.
+    pub fn of_recorded(self, recorded: Option<&'a Recorded>) -> Self {
+        let Some(recorded) = recorded else { return self };
+        let counted = Counted::of(&recorded.valid[self.burn_in * self.batch.rows..]);
+        Self { counted, action: &recorded.action, ..self }
     }
 
     /// How many entries there are, those that do not count included.
@@ -31,6 +42,11 @@ impl<'a> Window<'a> {
     pub fn column<T>(&self, all: &'a [T]) -> &'a [T] {
         let each = all.len() / (self.batch.steps * self.batch.rows);
         &all[self.burn_in * self.batch.rows * each..]
+    }
+
+    /// What the entries did.
+    pub fn action(&self) -> &'a [f32] {
+        self.column(self.action)
     }
 
     /// The row of the batch that an entry belongs to.
@@ -115,6 +131,17 @@ mod tests {
         assert_eq!(&window.following(Cow::Borrowed(ahead.floats))[..], [30.0, 21.0, 30.0, 31.0]);
         assert_eq!(window.memory(0, 1), [1.0, 4.0]);
         assert_eq!(window.memory(1, 2), [2.0, 3.0, 5.0, 6.0]);
+    }
+
+    #[test]
+    fn recorded_columns_take_the_place_of_the_batchs_own() {
+        let batch = batch();
+        let recorded = Recorded { action: vec![0.1, 0.2, 0.3, 0.4, 0.5, 0.6], valid: vec![true; 6] };
+        let window = Window::new(&batch, true, 1);
+        let learned = window.of_recorded(Some(&recorded));
+        assert_eq!((learned.action(), learned.counted.count), (&[0.3, 0.4, 0.5, 0.6][..], 4));
+        let same = window.of_recorded(None);
+        assert_eq!((same.action(), same.counted.count), (&batch.action[2..], 3));
     }
 
     #[test]

@@ -122,13 +122,13 @@ fn by_members(
     }
 }
 
-fn member_part(values: &[f32], member: usize, members: usize) -> &[f32] {
+pub fn member_part(values: &[f32], member: usize, members: usize) -> &[f32] {
     let len = values.len() / members;
     &values[member * len..(member + 1) * len]
 }
 
 /// Splits `len` values off the front.
-fn take_front<'a>(rest: &mut Option<&'a mut [f32]>, len: usize) -> Option<&'a mut [f32]> {
+pub fn take_front<'a>(rest: &mut Option<&'a mut [f32]>, len: usize) -> Option<&'a mut [f32]> {
     let (front, back) = rest.take()?.split_at_mut(len);
     *rest = Some(back);
     Some(front)
@@ -188,23 +188,30 @@ fn before_activation(
     let silu = layer.activation == Activation::Silu;
     let drops = chunk.dropout.filter(|_| !layer.is_output);
     if drops.is_none() && !layer.normed {
-        let known = if silu { saved.before_activation } else { output };
+        let known = if silu { saved.activation } else { output };
         return activation_backward(gradient, known, width, grad_bias, layer.activation);
     }
     if layer.normed {
         let (scale, shift) = vectors[width..].split_at(width);
-        if silu {
+        let (grad_scale, grad_shift) = grad_norm.split_at_mut(grad_norm.len() / 2);
+        let mut through_norm = |gradient: &mut [f32]| {
+            layer_norm_backward(gradient, scale, saved.normal, saved.inverse_std, grad_scale, grad_shift);
+        };
+        if layer.norm_after {
+            through_norm(gradient);
+            activation_backward(gradient, saved.activation, width, &mut [], layer.activation);
+        } else if silu {
             // SiLU's input was not kept: it follows from the normalised rows.
             let mut inputs = Pooled::new(saved.normal.len());
             scale_shift(saved.normal, scale, shift, &mut inputs);
             activation_backward(gradient, &inputs, width, &mut [], layer.activation);
+            through_norm(gradient);
         } else {
             activation_backward(gradient, output, width, &mut [], layer.activation);
+            through_norm(gradient);
         }
-        let (grad_scale, grad_shift) = grad_norm.split_at_mut(grad_norm.len() / 2);
-        layer_norm_backward(gradient, scale, saved.normal, saved.inverse_std, grad_scale, grad_shift);
     } else {
-        let known = if silu { saved.before_activation } else { output };
+        let known = if silu { saved.activation } else { output };
         activation_backward(gradient, known, width, &mut [], layer.activation);
     }
     if let Some((probability, seed)) = drops {

@@ -67,7 +67,7 @@ fn chunk_forward(chunk: Chunk<'_>, x: &[f32], params: &[f32], saved: &mut [f32],
         let kept = Kept::of(&layer, rows, for_backward);
         let (stretch, rest) = std::mem::take(&mut saved_rest).split_at_mut(kept.len());
         saved_rest = rest;
-        let [output, normal, inverse_std, before] = kept.cut_mut(stretch);
+        let [output, normal, inverse_std, kept_activation] = kept.cut_mut(stretch);
         // The last layer writes to the caller's buffer, every other one to its own stretch.
         let target = if layer.is_output { out.take().unwrap_or_default() } else { output };
 
@@ -77,7 +77,7 @@ fn chunk_forward(chunk: Chunk<'_>, x: &[f32], params: &[f32], saved: &mut [f32],
         chunk.products(&layer).forward(target, input, weight);
 
         let drops = chunk.dropout.filter(|_| !layer.is_output);
-        if drops.is_none() && !layer.normed && before.is_empty() {
+        if drops.is_none() && !layer.normed && kept_activation.is_empty() {
             bias_activation(target, bias, layer.activation);
         } else {
             bias_activation(target, bias, Activation::Identity);
@@ -85,13 +85,20 @@ fn chunk_forward(chunk: Chunk<'_>, x: &[f32], params: &[f32], saved: &mut [f32],
                 let key = DropoutKey::new(seed, chunk.member, layer.index);
                 dropout(target, key, chunk.first_row * width, probability);
             }
-            if layer.normed {
+            if layer.normed && !layer.norm_after {
                 layer_norm(target, &norm[..width], &norm[width..], normal, inverse_std);
             }
-            if !before.is_empty() {
-                before.copy_from_slice(target);
+            let silu = layer.activation == Activation::Silu;
+            if silu && !kept_activation.is_empty() {
+                kept_activation.copy_from_slice(target);
             }
             activate(target, layer.activation);
+            if layer.norm_after {
+                if !silu && !kept_activation.is_empty() {
+                    kept_activation.copy_from_slice(target);
+                }
+                layer_norm(target, &norm[..width], &norm[width..], normal, inverse_std);
+            }
         }
         input = target;
     }

@@ -8,10 +8,12 @@ mod backward;
 mod forward;
 mod layer_products;
 mod saved;
+mod slopes;
 
 pub use backward::{Trace, backward};
 pub use forward::forward;
 pub use saved::saved_len;
+pub use slopes::slopes;
 
 use super::{Layer, MlpSpec};
 use crate::threads::SPLIT_FLOPS;

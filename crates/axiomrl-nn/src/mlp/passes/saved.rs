@@ -1,7 +1,8 @@
 //! What the forward pass keeps for the backward pass, and where.
 //!
 //! Per layer and chunk: the outputs (the last layer's go to the caller instead), LayerNorm's normalised rows and inverse
-//! standard deviations, and SiLU's inputs when LayerNorm does not already determine them.
+//! standard deviations, SiLU's inputs when LayerNorm does not already determine them, and what the activation gave where
+//! LayerNorm stands behind it.
 
 use crate::kernels::activation::Activation;
 use crate::mlp::{Layer, MlpSpec};
@@ -12,7 +13,7 @@ pub struct Kept {
     pub output: usize,
     pub normal: usize,
     pub inverse_std: usize,
-    pub before_activation: usize,
+    pub activation: usize,
 }
 
 impl Kept {
@@ -21,32 +22,34 @@ impl Kept {
         let block = rows * layer.outputs;
         let when = |needed: bool, len: usize| if needed { len } else { 0 };
         let silu = layer.activation == Activation::Silu && !layer.normed;
+        // Otherwise the layer's outputs, or LayerNorm's, say how the activation sloped.
+        let apart = silu || layer.norm_after;
         Self {
             output: when(!layer.is_output, block),
             normal: when(layer.normed && for_backward, block),
             inverse_std: when(layer.normed && for_backward, rows),
-            before_activation: when(silu && for_backward, block),
+            activation: when(apart && for_backward, block),
         }
     }
 
     pub fn len(&self) -> usize {
-        self.output + self.normal + self.inverse_std + self.before_activation
+        self.output + self.normal + self.inverse_std + self.activation
     }
 
-    /// Cuts one layer's stretch into its parts: output, normal, inverse_std, before_activation.
+    /// Cuts one layer's stretch into its parts: output, normal, inverse_std, activation.
     pub fn cut_mut<'a>(&self, stretch: &'a mut [f32]) -> [&'a mut [f32]; 4] {
         let (output, rest) = stretch.split_at_mut(self.output);
         let (normal, rest) = rest.split_at_mut(self.normal);
-        let (inverse_std, before) = rest.split_at_mut(self.inverse_std);
-        [output, normal, inverse_std, before]
+        let (inverse_std, activation) = rest.split_at_mut(self.inverse_std);
+        [output, normal, inverse_std, activation]
     }
 
     /// As `cut_mut`, for reading.
     fn cut<'a>(&self, stretch: &'a [f32]) -> SavedLayer<'a> {
         let (output, rest) = stretch.split_at(self.output);
         let (normal, rest) = rest.split_at(self.normal);
-        let (inverse_std, before_activation) = rest.split_at(self.inverse_std);
-        SavedLayer { output, normal, inverse_std, before_activation }
+        let (inverse_std, activation) = rest.split_at(self.inverse_std);
+        SavedLayer { output, normal, inverse_std, activation }
     }
 }
 
@@ -56,7 +59,8 @@ pub struct SavedLayer<'a> {
     pub output: &'a [f32],
     pub normal: &'a [f32],
     pub inverse_std: &'a [f32],
-    pub before_activation: &'a [f32],
+    /// What the derivative of the activation is read from: its inputs for SiLU, its outputs otherwise.
+    pub activation: &'a [f32],
 }
 
 /// The layers from output to input, each with what was kept of it.

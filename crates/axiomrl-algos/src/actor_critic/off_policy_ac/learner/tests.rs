@@ -1,5 +1,5 @@
+use super::super::choices::TargetAction;
 use super::super::presets;
-use super::super::settings::TargetAction;
 use super::*;
 use crate::parts::input::Vision;
 use crate::policy::Actor as _;
@@ -8,6 +8,8 @@ use axiomrl_core::{BatchShape, Metrics, stream};
 use axiomrl_envs::{BoxSpace, ObsSpace, Space, Spaces};
 use rand::RngExt;
 use std::collections::BTreeMap;
+
+mod prior;
 
 const SIDE: usize = 16;
 
@@ -105,10 +107,10 @@ fn steps(learner: &mut AcLearner, batch: &Batch) -> [Vec<String>; 3] {
         let reward = window.column(&batch.reward).to_vec();
         let (mut seen, mut states) = (Vec::new(), learner.burn_in(&window));
         let critics = changed(learner, |learner| {
-            let (ahead, next) = learner.next_actions(&window, context);
+            let (ahead, next) = learner.next_actions(&window, context).unwrap();
             learner.critic.compute_targets(&ahead, &window, learner.actor.state_width(), &reward, context.rng);
             let next = (&ahead[..], &next);
-            let found = learner.update_critics(window, &states.critic, next, &reward, context, &mut Vec::new());
+            let found = learner.update_critics(window, &states.critic, next, &reward, None, context, &mut Vec::new());
             seen = found.unwrap();
         });
         let contrast = changed(learner, |learner| learner.update_contrast(batch, context).unwrap());
@@ -231,7 +233,7 @@ fn where_an_episode_terminated_there_is_only_the_reward() {
         ended.discount.fill(0.0);
         with_context(1, |context| {
             let window = Window::new(&ended, false, 0);
-            let (ahead, _) = learner.next_actions(&window, context);
+            let (ahead, _) = learner.next_actions(&window, context).unwrap();
             learner.critic.compute_targets(&ahead, &window, 0, &ended.reward, context.rng);
         });
         assert_eq!(learner.critic.targets(), ended.reward);
@@ -244,7 +246,7 @@ fn scheduled_noise_is_in_targets_and_bounded_there() {
     let mut learner = learner(config, vector());
     let batch = batch(&vector(), 1, 6);
     let window = Window::new(&batch, false, 0);
-    let (ahead, _) = with_context(1, |context| learner.next_actions(&window, context));
+    let (ahead, _) = with_context(1, |context| learner.next_actions(&window, context).unwrap());
     let (seen, _) = window.ahead();
     let mut mean = vec![0.0; 12];
     let (mut memory, mut rng) = (Memory::new(6, 0), stream(1, "act"));
@@ -304,11 +306,11 @@ fn with_a_slow_actor_targets_do_not_follow_the_actor_at_once() {
     let mut td3 = learner(config, image());
     let batch = batch(&image(), 1, 6);
     let window = Window::new(&batch, false, 0);
-    let before = with_context(1, |context| td3.next_actions(&window, context).0[0].action.clone());
+    let before = with_context(1, |context| td3.next_actions(&window, context).unwrap().0[0].action.clone());
     with_context(1, |context| {
         let mut states = td3.burn_in(&window);
         let seen = td3.encoder.infer(window.now().0).into_owned();
         td3.update_actor(&seen, &window, &mut states, context).unwrap();
     });
-    assert_eq!(with_context(1, |context| td3.next_actions(&window, context).0[0].action.clone()), before);
+    assert_eq!(with_context(1, |context| td3.next_actions(&window, context).unwrap().0[0].action.clone()), before);
 }

@@ -33,11 +33,13 @@
 //! **Reference.** Haarnoja and others, Soft actor-critic algorithms and applications, 2018. Pink noise: Eberhard and
 //! others, Pink noise is all you need, 2023.
 
-use super::super::settings::{AcConfig, ActorReducer, CriticOutput, TargetAction, TargetReducer};
+use super::super::settings::{
+    AcConfig, ActorReducer, BcDistance, CriticOutput, TargetAction, TargetReducer, UpdateOrder, WeightInit,
+};
 use crate::parts::input::Vision;
 use crate::parts::noise::Exploration;
 use crate::parts::squashed_actor::ActorKind;
-use crate::parts::temperature::TemperatureSetting;
+use crate::parts::temperature::{TemperatureLoss, TemperatureSetting};
 use crate::parts::torso::MemoryKind;
 use axiomrl_core::{GoalStrategy, Schedule};
 use axiomrl_nn::Activation;
@@ -60,6 +62,7 @@ pub fn preset() -> AcConfig {
         gradient_steps: 1,
         policy_delay: 1,
         actor_once_per_block: false,
+        update_order: UpdateOrder::CriticsFirst,
         tau: 0.005,
         encoder_tau: None,
         gamma: 0.99,
@@ -67,9 +70,12 @@ pub fn preset() -> AcConfig {
         reward_scale: 1.0,
         actor: ActorKind::TanhGaussian,
         log_std_min: -20.0,
+        log_std_offset: 0.0,
         ent_coef: Some(TemperatureSetting::Auto),
         ent_coef_init: 1.0,
+        ent_coef_loss: TemperatureLoss::Log,
         target_entropy: None,
+        target_entropy_ratio: 1.0,
         entropy_backup: true,
         exploration: Exploration::Policy,
         exploration_noise: Schedule::Constant(1.0),
@@ -77,6 +83,7 @@ pub fn preset() -> AcConfig {
         target_action: TargetAction::OnlineActor,
         target_noise: 0.2,
         target_noise_clip: 0.5,
+        target_samples: 1,
         vision: Vision::Auto,
         feature_dim: None,
         shift: 0,
@@ -93,7 +100,9 @@ pub fn preset() -> AcConfig {
         hidden_sizes: vec![256, 256],
         critic_hidden_sizes: None,
         activation: Activation::Relu,
+        weight_init: WeightInit::Uniform,
         final_layer_bound: None,
+        actor_final_layer_bound: None,
         n_critics: 2,
         critic_output: CriticOutput::Scalar,
         critic_loss_coef: 1.0,
@@ -103,6 +112,7 @@ pub fn preset() -> AcConfig {
         n_quantiles: 25,
         top_quantiles_to_drop: 2,
         critic_layer_norm: false,
+        layer_norm_after: false,
         critic_dropout: 0.0,
         batch_renorm: false,
         actor_batch_renorm: false,
@@ -110,10 +120,27 @@ pub fn preset() -> AcConfig {
         target_reducer: TargetReducer::Min,
         subset_size: 2,
         actor_reducer: ActorReducer::Min,
+        actor_bc_weight: 0.0,
+        bc_distance: BcDistance::Mean,
+        bc_alpha: None,
+        bc_warmup: 0,
+        critic_bc_weight: 0.0,
+        cql_alpha: 0.0,
+        num_cql_samples: 10,
+        cql_temperature: 1.0,
+        cql_gap_min: None,
+        cql_gap_max: None,
+        cql_target_gap: None,
+        cql_calibrated: false,
+        diversity_coef: 0.0,
         prioritized_replay: false,
         prioritized_alpha: 0.6,
         prioritized_beta: Schedule::Linear { start: 0.4, end: 1.0, fraction: 1.0 },
         prioritized_eps: 1e-6,
+        offline: false,
+        online_timesteps: 0,
+        offline_batch_ratio: 0.0,
+        offline_pretrain_updates: 0,
         n_sampled_goal: 0,
         goal_selection_strategy: GoalStrategy::Future,
     }
