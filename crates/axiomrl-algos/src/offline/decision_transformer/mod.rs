@@ -158,6 +158,10 @@ impl Algorithm for DecisionTransformer {
         true
     }
 
+    fn takes_steps(_config: &DecisionTransformerConfig) -> bool {
+        false
+    }
+
     fn build(config: DecisionTransformerConfig, setup: &Setup) -> Result<Learner, BuildError> {
         // No step of its own is ever stored.
         let batch_size = config.batch_size;
