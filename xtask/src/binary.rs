@@ -24,10 +24,14 @@ pub struct TrainSummary {
     pub env_id: String,
     pub seed: u64,
     pub steps: u64,
+    pub updates: u64,
     pub steps_per_second: f64,
     pub eval_mean_reward: Option<f64>,
     pub eval_std_reward: Option<f64>,
     pub eval_success_rate: Option<f64>,
+    /// Mean and deviation of episodes with sampled actions, where they were asked for.
+    #[serde(skip)]
+    pub sampled: Option<(f64, f64)>,
 }
 
 impl Binary {
@@ -45,7 +49,21 @@ impl Binary {
     }
 
     pub fn command(&self) -> Command {
-        Command::new(&self.path)
+        let mut command = Command::new(&self.path);
+        // Ready-made data is made here, and found here.
+        command.env("MINARI_DATASETS_PATH", datasets());
+        command
+    }
+
+    /// Makes the data that packaged configs name, where it is not there yet.
+    pub fn make_datasets(&self) -> Result<()> {
+        let folder = datasets();
+        if folder.join("made").exists() {
+            return Ok(());
+        }
+        let status = self.command().args(["dataset", "make", "all"]).status().context("cannot start the program")?;
+        succeeded("axiomrl dataset make all", status)?;
+        fs::write(folder.join("made"), "").with_context(|| format!("cannot write below {}", folder.display()))
     }
 
     /// Runs a command that ends with one JSON document on standard output.
@@ -66,6 +84,11 @@ impl Binary {
         let all: Vec<String> = ["train".to_owned()].into_iter().chain(args.iter().cloned()).chain(fixed).collect();
         serde_json::from_value(self.json(&all)?).context("`train --json` lacks a field that is needed here")
     }
+}
+
+/// Where ready-made data lies: in the target folder, for it can always be made again.
+fn datasets() -> PathBuf {
+    env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from).join("datasets")
 }
 
 /// Builds with `cargo build --release <args>` and finds the program called `name`.

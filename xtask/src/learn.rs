@@ -66,6 +66,7 @@ impl Learn {
             None => Binary::build()?,
             Some(program) => Binary::copy_of(program, "binary")?,
         };
+        binary.make_datasets()?;
         let scratch = Scratch::new("learn")?;
         let done = run_all(&binary, &jobs, self.jobs.get(), scratch.path(), &mut records)?;
         report::write(&folder.join("learn.md"), &records)?;
@@ -143,7 +144,14 @@ fn run(binary: &Binary, job: &Job, folder: &Path) -> Result<Record> {
     for set in row.control.into_iter().flat_map(|control| control.set) {
         args.extend(["--set".to_owned(), (*set).to_owned()]);
     }
-    let summary = binary.train(&args)?;
+    let mut summary = binary.train(&args)?;
+    if row.sampled {
+        let run = run_dir.display().to_string();
+        let episodes = EPISODES.to_string();
+        let args = ["eval", &run, "--checkpoint", "last", "--stochastic", "--episodes", &episodes, "--json"];
+        let found = binary.json(&args)?;
+        summary.sampled = found["mean_reward"].as_f64().zip(found["std_reward"].as_f64());
+    }
     // Stores are large and there are many runs.
     let _ = std::fs::remove_dir_all(&run_dir);
     Record::new(row, &summary)

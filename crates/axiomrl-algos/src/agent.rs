@@ -1,10 +1,11 @@
 //! What the training loop sees of an algorithm.
 
+use crate::parts::checks::BuildError;
 use crate::parts::statistics::ObsScaling;
 use crate::policy::{ActInput, Policy};
 use crate::state::{StateError, StateIo};
 use axiomrl_core::{Dataset, Metrics, RewardScale, StoreError};
-use axiomrl_envs::{EnvError, Rng, Space, Spaces, TaskRules, VecState};
+use axiomrl_envs::{EnvError, ObsRef, Rng, Space, Spaces, TaskRules, VecState};
 use std::error::Error;
 use std::ops::Range;
 use std::sync::Arc;
@@ -83,6 +84,15 @@ pub enum LearnError {
     Other(#[from] Box<dyn Error + Send + Sync>),
 }
 
+/// Somebody who knows what to do: a trained policy, or rules that were written down. Nothing is remembered between calls.
+pub trait Expert: Send {
+    /// The best action for each row of raw observations; Box actions in [−1, 1].
+    fn act(&mut self, input: ActInput<'_>, actions: &mut [f32]) -> Result<(), LearnError>;
+}
+
+/// Makes an expert for each agent.
+pub type ExpertSource = Arc<dyn Fn() -> Result<Box<dyn Expert>, BuildError> + Send + Sync>;
+
 /// What an agent is built for.
 #[derive(Clone)]
 pub struct Setup {
@@ -99,6 +109,8 @@ pub struct Setup {
     pub prior: Option<Dataset>,
     /// What becomes of recorded rewards, and of a run's own beside them, when they are drawn.
     pub reward: RewardScale,
+    /// Whom to ask what to do, for algorithms that learn from answers.
+    pub expert: Option<ExpertSource>,
     /// What the run file says of the run's length.
     pub total: u64,
 }
@@ -115,6 +127,7 @@ impl Setup {
             normalize_reward: false,
             prior: None,
             reward: RewardScale::IDENTITY,
+            expert: None,
             total: 0,
         }
     }
@@ -167,6 +180,12 @@ pub trait Agent: Send {
     /// What the agent thinks each observation is worth if it acts by its best actions from there on; for agents that think
     /// of values at all. Says whether it does.
     fn values(&mut self, _input: ActInput<'_>, _values: &mut [f32]) -> bool {
+        false
+    }
+
+    /// What the agent would pay for actions (in [−1, 1] for a Box) on raw observations, for agents that learn a reward. Says
+    /// whether it does.
+    fn rewards(&mut self, _obs: ObsRef<'_>, _actions: &[f32], _rewards: &mut [f32]) -> bool {
         false
     }
 

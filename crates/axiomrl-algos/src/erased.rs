@@ -23,6 +23,8 @@ pub(crate) trait Erased: Send + Sync {
     fn check(&self, settings: &Value, setup: &Setup) -> Result<(), BuildError>;
     /// Whether recorded transitions are learned from.
     fn wants_data(&self, settings: &Value) -> bool;
+    /// Whether environment steps are taken.
+    fn takes_steps(&self, settings: &Value) -> bool;
     fn build(&self, settings: &Value, setup: &Setup) -> Result<Learner, BuildError>;
 }
 
@@ -81,6 +83,10 @@ impl<A: Algorithm> Erased for Preset<A> {
 
     fn wants_data(&self, settings: &Value) -> bool {
         self.typed(settings).is_ok_and(|typed| A::wants_data(&typed))
+    }
+
+    fn takes_steps(&self, settings: &Value) -> bool {
+        self.typed(settings).map_or(true, |typed| A::takes_steps(&typed))
     }
 
     fn build(&self, settings: &Value, setup: &Setup) -> Result<Learner, BuildError> {

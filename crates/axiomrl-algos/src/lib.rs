@@ -8,6 +8,8 @@ pub mod agent;
 pub mod config;
 mod erased;
 pub mod goal;
+pub mod imitation;
+pub mod offline;
 pub mod parts;
 pub mod policy;
 pub mod policy_gradient;
@@ -18,7 +20,7 @@ pub mod state;
 #[cfg(test)]
 mod testing;
 
-pub use agent::{Agent, Clock, Diverged, LearnError, Need, Phases, Setup, UpdateContext};
+pub use agent::{Agent, Clock, Diverged, Expert, ExpertSource, LearnError, Need, Phases, Setup, UpdateContext};
 pub use config::{ConfigError, RunConfig};
 pub use policy::{ActInput, Acting, Actor, Memory, Mode, Policy};
 pub use regimes::Learner;

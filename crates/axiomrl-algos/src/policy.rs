@@ -85,6 +85,12 @@ pub trait Actor: Send {
         0
     }
 
+    /// Statistics of its own that observations are standardised by, whatever the run says of running ones. Where it is made to
+    /// be loaded they come with the policy.
+    fn fixed_statistics(&self) -> Option<ObsStats> {
+        None
+    }
+
     /// Chooses an action for every row. `memory` moves on with every observation; it was emptied where an episode begins.
     fn act(
         &mut self,
@@ -144,7 +150,10 @@ pub struct Acting<L: ?Sized> {
 impl<L: Actor + ?Sized> Acting<L> {
     /// Fails where actions have no bounds, or observations no scale and one is asked for.
     pub fn new(learner: Box<L>, spaces: Spaces, scaling: ObsScaling) -> Result<Self, EnvError> {
-        let stats = ObsStats::new(&spaces, scaling)?;
+        let stats = match learner.fixed_statistics() {
+            Some(fixed) => Some(fixed),
+            None => ObsStats::new(&spaces, scaling)?,
+        };
         Ok(Self { map: ActionMap::of(&spaces.action)?, spaces, stats, scaled: ObsBuf::default(), learner })
     }
 

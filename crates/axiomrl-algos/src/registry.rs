@@ -5,7 +5,7 @@ use crate::config::{ConfigError, Document, Idle, Problem, RunConfig};
 use crate::erased::{Erased, Preset};
 use crate::parts::checks::BuildError;
 use crate::regimes::Learner;
-use crate::{actor_critic, goal, policy_gradient, q_learning};
+use crate::{actor_critic, goal, imitation, offline, policy_gradient, q_learning};
 use axiomrl_envs::Space;
 use axiomrl_envs::names::{short, suggestion};
 use garde::Validate;
@@ -69,6 +69,11 @@ pub trait Algorithm: 'static {
         false
     }
 
+    /// Whether environment steps are taken: what learns from recorded transitions alone needs no environment.
+    fn takes_steps(_config: &Self::Config) -> bool {
+        true
+    }
+
     fn build(config: Self::Config, setup: &Setup) -> Result<Learner, BuildError>;
 }
 
@@ -101,6 +106,14 @@ settings_of! {
     actor_critic::MpoConfig => actor_critic::Mpo, "mpo";
     actor_critic::DiscreteSacConfig => actor_critic::DiscreteSac, "discrete_sac";
     goal::HerConfig => goal::Her, "her";
+    offline::BcqConfig => offline::Bcq, "bcq";
+    offline::BearConfig => offline::Bear, "bear";
+    offline::DiscreteBcqConfig => offline::DiscreteBcq, "discrete_bcq";
+    offline::regression::RegressionConfig => offline::regression::WeightedRegression, "iql";
+    imitation::GailConfig => imitation::Gail, "gail";
+    imitation::AirlConfig => imitation::Airl, "airl";
+    imitation::DaggerConfig => imitation::Dagger, "dagger";
+    offline::DecisionTransformerConfig => offline::DecisionTransformer, "decision_transformer";
 }
 
 /// What is said of an algorithm: all that a row of the table has besides its code.
@@ -158,7 +171,15 @@ pub fn registry() -> &'static [AlgoEntry] {
 
 /// The rows of the table, for whoever wants to add some.
 pub fn builtin() -> Vec<AlgoEntry> {
-    let families = [value_based(), from_rollouts(), continuous_control(), memory(), goal_conditioned(), from_data()];
+    let families = [
+        value_based(),
+        from_rollouts(),
+        continuous_control(),
+        memory(),
+        goal_conditioned(),
+        from_data(),
+        from_an_expert(),
+    ];
     families.into_iter().flatten().collect()
 }
 
@@ -206,8 +227,55 @@ fn goal_conditioned() -> Vec<AlgoEntry> {
 
 /// Recorded transitions, beside steps of the run's own or alone.
 fn from_data() -> Vec<AlgoEntry> {
+    use offline::regression::{WeightedRegression, presets};
+    let both = &[ActionKind::Discrete, ActionKind::Box];
+    let own = [
+        entry::<offline::Bcq>("bcq", "Batch-constrained Q-learning", include_str!("offline/bcq/mod.rs"), BOX),
+        entry::<offline::DiscreteBcq>(
+            "discrete_bcq",
+            "Batch-constrained Q-learning for discrete actions",
+            include_str!("offline/discrete_bcq/mod.rs"),
+            DISCRETE,
+        ),
+        entry::<offline::Bear>(
+            "bear",
+            "Bootstrapping error accumulation reduction",
+            include_str!("offline/bear/mod.rs"),
+            BOX,
+        ),
+        entry::<offline::DecisionTransformer>(
+            "decision_transformer",
+            "A transformer that continues recorded episodes towards a wanted return",
+            include_str!("offline/decision_transformer/mod.rs"),
+            both,
+        ),
+    ];
     let rows = |presets| variants::<actor_critic::OffPolicyAc>(presets, BOX);
-    rows(actor_critic::presets::WITH_PRIOR).chain(rows(actor_critic::presets::OFFLINE)).collect()
+    rows(actor_critic::presets::WITH_PRIOR)
+        .chain(rows(actor_critic::presets::OFFLINE))
+        .chain(variants::<WeightedRegression>(presets::VARIANTS, both))
+        .chain(variants::<WeightedRegression>(presets::CONTINUOUS, BOX))
+        .chain(own)
+        .collect()
+}
+
+fn from_an_expert() -> Vec<AlgoEntry> {
+    let kinds = &[ActionKind::Discrete, ActionKind::Box];
+    vec![
+        entry::<imitation::Gail>(
+            "gail",
+            "Generative adversarial imitation learning",
+            include_str!("imitation/gail/mod.rs"),
+            kinds,
+        ),
+        entry::<imitation::Airl>(
+            "airl",
+            "Adversarial inverse reinforcement learning",
+            include_str!("imitation/airl/mod.rs"),
+            kinds,
+        ),
+        entry::<imitation::Dagger>("dagger", "Dataset aggregation", include_str!("imitation/dagger/mod.rs"), kinds),
+    ]
 }
 
 /// Rows of names that are a matter of settings.
@@ -291,6 +359,11 @@ impl AlgoEntry {
     /// Whether recorded transitions are learned from.
     pub fn wants_data(&self, settings: &Value) -> bool {
         self.algorithm.wants_data(settings)
+    }
+
+    /// Whether environment steps are taken.
+    pub fn takes_steps(&self, settings: &Value) -> bool {
+        self.algorithm.takes_steps(settings)
     }
 
     pub fn build(&self, settings: &Value, setup: &Setup) -> Result<Learner, BuildError> {

@@ -1,12 +1,13 @@
 //! For tests of learners: batches of noise, and which networks an update changes.
 
-use crate::agent::{Clock, Setup, UpdateContext};
+use crate::agent::{Agent, Clock, Need, Setup, UpdateContext};
 use crate::regimes::ReplayLearner;
-use crate::state::{Snapshot, StateIo};
-use axiomrl_core::{Batch, BatchShape, Metrics, stream};
-use axiomrl_envs::{BoxSpace, ObsSpace, Space, Spaces};
+use crate::state::{Snapshot, StateIo, StoreIo, Streamed};
+use axiomrl_core::{Batch, BatchShape, Metrics, PagedStore, stream};
+use axiomrl_envs::{ActionMap, BoxSpace, ObsSpace, Purpose, Seeding, Space, Spaces};
 use rand::RngExt;
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 
 /// Numbers alone, and numbers beside an image.
 pub fn vector_and_image(action: &Space) -> [Setup; 2] {
@@ -86,4 +87,84 @@ pub fn follows(learner: &mut dyn ReplayLearner, batch: &Batch, online: &str, tar
         seen += 1;
     }
     assert!(seen > 0, "there is no {target}");
+}
+
+/// All that an agent keeps: what is saved of it, and its stores as bytes.
+#[derive(Debug, Default, PartialEq)]
+pub struct Kept {
+    snapshot: Snapshot,
+    stores: BTreeMap<String, Vec<u8>>,
+}
+
+struct Writing<'a>(&'a mut BTreeMap<String, Vec<u8>>);
+
+impl StoreIo for Writing<'_> {
+    fn paged(&mut self, name: &str, _store: &mut dyn PagedStore) -> io::Result<()> {
+        Err(io::Error::other(format!("{name} is not written whole")))
+    }
+
+    fn streamed(&mut self, name: &str, store: &mut dyn Streamed) -> io::Result<()> {
+        store.write(self.0.entry(name.to_owned()).or_default())
+    }
+}
+
+struct Reading<'a>(&'a BTreeMap<String, Vec<u8>>);
+
+impl StoreIo for Reading<'_> {
+    fn paged(&mut self, name: &str, _store: &mut dyn PagedStore) -> io::Result<()> {
+        Err(io::Error::other(format!("{name} is not written whole")))
+    }
+
+    fn streamed(&mut self, name: &str, store: &mut dyn Streamed) -> io::Result<()> {
+        store.read(&mut self.0[name].as_slice())
+    }
+}
+
+pub fn keep(agent: &mut dyn Agent) -> Kept {
+    let mut kept = Kept::default();
+    agent.visit_state(&mut StateIo::save(&mut kept.snapshot, Some(&mut Writing(&mut kept.stores)))).unwrap();
+    kept
+}
+
+/// Runs an agent with rollouts of its own in an environment, and gives what it keeps at the end. Where it is `stopping`, every
+/// piece is done by an agent that was made anew and loaded: nothing but what was saved goes from one piece to the next.
+pub fn drive(env_id: &str, lanes: usize, total: u64, stopping: bool, make: impl Fn(Setup) -> Box<dyn Agent>) -> Kept {
+    let source = axiomrl_envs::source(env_id, &Default::default(), Default::default()).unwrap();
+    let mut env = source.make(lanes, &Seeding::new(1, "env"), Purpose::Training).unwrap();
+    let setup = Setup { num_envs: lanes, seed: 1, total, ..Setup::new(env.spaces().clone()) };
+    let map = ActionMap::of(setup.action_space()).unwrap();
+    let mut agent = make(setup.clone());
+    let (mut metrics, mut clock) = (Metrics::default(), Clock { total, ..Clock::default() });
+    let mut actions = vec![0.0; lanes * setup.action_width()];
+    let mut executed = actions.clone();
+    env.reset(None).unwrap();
+    agent.restarted(0..lanes, env.state()).unwrap();
+    let anew = |agent: &mut Box<dyn Agent>, clock: Clock, round: usize| {
+        if stopping {
+            let kept = keep(agent.as_mut());
+            *agent = make(setup.clone());
+            agent.visit_state(&mut StateIo::load(&kept.snapshot, Some(&mut Reading(&kept.stores)))).unwrap();
+            agent.check_place(clock.env_steps, round).unwrap();
+        }
+    };
+    loop {
+        match agent.need(clock) {
+            Need::Done => return keep(agent.as_mut()),
+            Need::Update => clock.updates += agent.update(clock, &mut metrics).unwrap(),
+            Need::Steps => {
+                agent.act(env.state(), clock, &mut actions).unwrap();
+                map.to_env(&actions, &mut executed);
+                for part in [0..1, 1..lanes] {
+                    env.step(part.clone(), &executed).unwrap();
+                    agent.observe(part.clone(), &actions, env.state()).unwrap();
+                    clock.env_steps += part.len() as u64;
+                    clock.at = clock.env_steps;
+                    if part.end < lanes {
+                        anew(&mut agent, clock, part.end);
+                    }
+                }
+            }
+        }
+        anew(&mut agent, clock, 0);
+    }
 }

@@ -1,8 +1,10 @@
 //! How a command ends when it does not end well.
 
 use axiomrl_algos::LearnError;
+use axiomrl_data::DataError;
 use axiomrl_envs::EnvError;
 use axiomrl_run::checkpoint::CheckpointError;
+use axiomrl_run::collect::CollectError;
 use axiomrl_run::configs::ConfigsError;
 use axiomrl_run::evaluate::EvalError;
 use axiomrl_run::experiment::SessionError;
@@ -123,6 +125,25 @@ impl From<TrainError> for Failure {
             TrainError::Learn(..) | TrainError::Environment { .. } | TrainError::Observer(_) => Self::other(error),
             TrainError::Edited { .. } | TrainError::TooShort { .. } => Self::bad_input(error),
             TrainError::Log(_) | TrainError::Write { .. } | TrainError::Read { .. } => Self::other(error),
+        }
+    }
+}
+
+impl From<DataError> for Failure {
+    fn from(error: DataError) -> Self {
+        Self::bad_input(error)
+    }
+}
+
+impl From<CollectError> for Failure {
+    fn from(error: CollectError) -> Self {
+        match error {
+            CollectError::Env(inner) => inner.into(),
+            CollectError::Policy(inner) => inner.into(),
+            CollectError::Data(inner) => inner.into(),
+            CollectError::Invalid(_) => Self::bad_input(error),
+            CollectError::Learn(_) => Self::other(error),
+            CollectError::NotFinite { .. } => Self::new(DIVERGED, error),
         }
     }
 }

@@ -87,6 +87,10 @@ pub struct PolicySource {
 }
 
 impl PolicySource {
+    pub fn new(path: PathBuf, checkpoint: Option<String>) -> Self {
+        Self { path, checkpoint }
+    }
+
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -17,7 +17,7 @@ pub fn finished(config: &RunConfig, outcome: &Outcome, as_json: bool) -> Result<
     if outcome.reason == StopReason::Interrupted {
         let words = format!(
             "interrupted at step {} of {}, and saved; go on with: axiomrl resume {}",
-            grouped(outcome.steps),
+            grouped(outcome.at),
             grouped(config.total_timesteps),
             in_a_shell(&outcome.run_dir)
         );
@@ -49,10 +49,13 @@ fn text(outcome: &Outcome) -> String {
     let run = in_a_shell(&outcome.run_dir);
     let speed = grouped(outcome.steps_per_second.round() as u64);
     let (steps, updates) = (grouped(outcome.steps), grouped(outcome.updates));
-    let mut rows = vec![
-        ("run folder", outcome.run_dir.display().to_string()),
-        ("steps", format!("{steps} ({speed} steps/s), {updates} updates, {:.1} s", outcome.wall_seconds)),
-    ];
+    let seconds = outcome.wall_seconds;
+    // An offline run takes no steps.
+    let done = match outcome.steps {
+        0 => ("updates", format!("{updates} ({speed} updates/s), {seconds:.1} s")),
+        _ => ("steps", format!("{steps} ({speed} steps/s), {updates} updates, {seconds:.1} s")),
+    };
+    let mut rows = vec![("run folder", outcome.run_dir.display().to_string()), done];
     if let Some(words) = stopped(outcome.reason) {
         rows.push(("stopped", words.to_owned()));
     }
@@ -72,7 +75,10 @@ fn text(outcome: &Outcome) -> String {
     // A run that was cut short still has its own steps to go; one that came to its end needs more of them.
     let more = match outcome.reason {
         StopReason::Interrupted | StopReason::OutOfTime => String::new(),
-        _ => format!(" --total-timesteps {}", 2 * outcome.steps.max(1)),
+        _ => format!(
+            " --total-timesteps {}",
+            2 * if outcome.steps == 0 { outcome.updates } else { outcome.steps }.max(1)
+        ),
     };
     rows.push(("", format!("axiomrl resume {run}{more}")));
     pairs(&rows)

@@ -5,12 +5,15 @@
 //! side pool. What is drawn from it, and how, is the business of a [`View`](crate::View); the two are the only places of
 //! the off-policy world that look at `terminated` and `truncated`.
 
+mod episodes;
 mod finals;
 pub(crate) mod frames;
 mod pages;
 pub(crate) mod rows;
 #[cfg(test)]
 mod tests;
+
+pub use episodes::StoredEpisode;
 
 use axiomrl_envs::{FrameSpec, ObsBuf, ObsRef, ObsWidths};
 use finals::Finals;

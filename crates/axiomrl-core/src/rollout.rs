@@ -18,6 +18,16 @@ pub struct RolloutSpec {
     pub action_width: usize,
     /// entries of an action mask, 0 without masks
     pub mask_width: usize,
+    /// whether raw observations are kept, too, and what each step led to
+    pub raw: bool,
+}
+
+/// What was seen and what came of it, as the environment gave it: the rows that a policy acted on may have been scaled.
+#[derive(Clone, Debug)]
+pub struct RawRows {
+    pub obs: ObsBuf,
+    /// What each step led to, before any restart: at an end the last observation of the episode.
+    pub next_obs: ObsBuf,
 }
 
 /// Columns of `steps * lanes` rows; row `t * lanes + lane` is step `t` of environment `lane`.
@@ -31,6 +41,8 @@ pub struct Rollout {
     /// Outcomes known of the step after those.
     outcomes: usize,
     pub obs: ObsBuf,
+    /// Where the spec asks for them.
+    pub raw: Option<RawRows>,
     pub masks: Vec<bool>,
     pub action: Vec<f32>,
     pub log_prob: Vec<f32>,
@@ -50,12 +62,14 @@ pub struct Rollout {
 impl Rollout {
     pub fn new(spec: RolloutSpec) -> Self {
         let rows = spec.steps * spec.lanes;
+        let zeros = || ObsBuf::zeros(spec.widths, rows);
         Self {
             steps: spec.steps,
             lanes: spec.lanes,
             filled: 0,
             outcomes: 0,
-            obs: ObsBuf::zeros(spec.widths, rows),
+            obs: zeros(),
+            raw: spec.raw.then(|| RawRows { obs: zeros(), next_obs: zeros() }),
             masks: vec![true; rows * spec.mask_width],
             action: vec![0.0; rows * spec.action_width],
             log_prob: vec![0.0; rows],
@@ -113,12 +127,33 @@ impl Rollout {
             (self.reward[row], self.next_value[row]) = (0.0, 0.0);
             (self.terminated[row], self.truncated[row], self.valid[row]) = (false, false, true);
         }
+        if let Some(raw) = &mut self.raw {
+            for buffer in [&mut raw.obs, &mut raw.next_obs] {
+                let rows = buffer.range_mut(t * lanes..(t + 1) * lanes);
+                rows.floats.fill(0.0);
+                rows.bytes.fill(0);
+            }
+        }
         if t > 0 {
             for (before, &value) in ((t - 1) * lanes..t * lanes).zip(values) {
                 if !self.terminated[before] && !self.truncated[before] {
                     self.next_value[before] = value;
                 }
             }
+        }
+    }
+
+    /// What the environments showed at step `t`, one row each; after [`Rollout::begin_row`]. Kept where the spec asks for it.
+    pub fn set_raw(&mut self, t: usize, obs: ObsRef<'_>) {
+        if let Some(raw) = &mut self.raw {
+            raw.obs.range_mut(t * self.lanes..(t + 1) * self.lanes).copy_from(obs);
+        }
+    }
+
+    /// What step `t` of `lane` led to, before any restart. Kept where the spec asks for it.
+    pub fn set_next_obs(&mut self, t: usize, lane: usize, obs: ObsRef<'_>) {
+        if let Some(raw) = &mut self.raw {
+            raw.next_obs.row_mut(t * self.lanes + lane).copy_from(obs);
         }
     }
 
@@ -199,7 +234,8 @@ impl Rollout {
     fn shape(&self) -> [(&'static str, u64); 7] {
         let spec = &self.spec;
         [
-            ("format", 2),
+            // With raw rows there is more in the file.
+            ("format", if spec.raw { 3 } else { 2 }),
             ("steps per rollout", spec.steps as u64),
             ("num_envs", spec.lanes as u64),
             ("observed numbers", spec.widths.floats as u64),
@@ -228,7 +264,12 @@ impl Rollout {
         }
         write_bools(w, &self.terminated[..rows])?;
         write_bools(w, &self.truncated[..rows])?;
-        write_bools(w, &self.valid[..rows])
+        write_bools(w, &self.valid[..rows])?;
+        if let Some(raw) = &self.raw {
+            write_obs(w, raw.obs.range(0..rows))?;
+            write_obs(w, raw.next_obs.range(0..rows))?;
+        }
+        Ok(())
     }
 
     /// Takes over what [`Rollout::write`] wrote for a rollout of the same spec. After an error it is as before.
@@ -251,6 +292,10 @@ impl Rollout {
         read_bools(r, &mut fresh.terminated[..rows])?;
         read_bools(r, &mut fresh.truncated[..rows])?;
         read_bools(r, &mut fresh.valid[..rows])?;
+        if let Some(raw) = &mut fresh.raw {
+            read_obs(r, raw.obs.range_mut(0..rows))?;
+            read_obs(r, raw.next_obs.range_mut(0..rows))?;
+        }
         *self = fresh;
         Ok(())
     }

@@ -2,8 +2,9 @@
 
 use crate::kwargs::Kwargs;
 use crate::native::{
-    Acrobot, BitFlip, CartPole, Catch, CatchTold, Faulty, Hidden, Identity, IdentityMasked, MountainCar,
-    MountainCarContinuous, Pendulum, PendulumPixels, PointGoal, Probe, ProbeKind,
+    Acrobot, BitFlip, CartPole, CartPoleFixedHorizon, Catch, CatchTold, Context, Faulty, Hidden, Identity,
+    IdentityMasked, MountainCar, MountainCarContinuous, Pendulum, PendulumPixels, PointGoal, PointMass, Probe,
+    ProbeKind,
 };
 use crate::wrappers::{ObsMask, TimeLimit};
 use crate::{BoxSpace, EachEnv, Env, EnvError, EnvSource, Space, Wrapping};
@@ -111,7 +112,7 @@ const fn probe(
     EnvInfo { name, summary, max_steps: None, reward_threshold: None, kwargs: &[], build }
 }
 
-static ENVIRONMENTS: [EnvInfo; 29] = [
+static ENVIRONMENTS: [EnvInfo; 32] = [
     EnvInfo {
         name: "CartPole-v1",
         summary: "Balance a pole on a cart by pushing left or right",
@@ -127,6 +128,14 @@ static ENVIRONMENTS: [EnvInfo; 29] = [
         reward_threshold: Some(475.0),
         kwargs: CARTPOLE_KWARGS,
         build: |kwargs| Ok(Box::new(ObsMask::new(cartpole(kwargs)?, &[0, 2])?)),
+    },
+    EnvInfo {
+        name: "CartPoleFixedHorizon-v0",
+        summary: "CartPole that goes on after a fall, so that no episode's length tells how good it was",
+        max_steps: Some(500),
+        reward_threshold: Some(475.0),
+        kwargs: &[],
+        build: |_| Ok(Box::new(CartPoleFixedHorizon::new())),
     },
     EnvInfo {
         name: "Pendulum-v1",
@@ -217,6 +226,22 @@ static ENVIRONMENTS: [EnvInfo; 29] = [
         reward_threshold: None,
         kwargs: &[("radius", "how close counts as there, 0.1 by default")],
         build: |kwargs| Ok(Box::new(PointGoal::new(kwargs.number("radius", 0.1)? as f32))),
+    },
+    EnvInfo {
+        name: "PointMass-v0",
+        summary: "Push a mass in the plane to the origin and keep it there, with two forces at once",
+        max_steps: Some(100),
+        reward_threshold: None,
+        kwargs: &[],
+        build: |_| Ok(Box::new(PointMass::new())),
+    },
+    EnvInfo {
+        name: "Context-v0",
+        summary: "Choose what a random context calls for: tests of imitation whose actions move no state",
+        max_steps: Some(50),
+        reward_threshold: Some(45.0),
+        kwargs: &[],
+        build: |_| Ok(Box::new(Context::new())),
     },
     EnvInfo {
         name: "IdentityDiscrete-v0",

@@ -26,6 +26,7 @@ fn centre_of(frame: &Frame, colour: [u8; 3]) -> (f64, f64) {
 fn every_picture_has_all_its_pixels() {
     for (id, state) in [
         ("CartPole-v1", &[0.0; 4][..]),
+        ("CartPoleFixedHorizon-v0", &[0.0; 4]),
         ("Acrobot-v1", &[0.0; 4]),
         ("Pendulum-v1", &[0.0; 2]),
         ("MountainCar-v0", &[-0.5, 0.0]),
@@ -64,4 +65,18 @@ fn things_move_where_the_state_says() {
     let (valley, left, right) = (wheels(-0.52), wheels(-1.1), wheels(0.4));
     assert!(left.0 < valley.0 && valley.0 < right.0, "left to right");
     assert!(left.1 < valley.1 && right.1 < valley.1, "both sides are higher than the valley");
+}
+
+#[test]
+fn the_mass_is_drawn_where_it_is() {
+    const RED: [u8; 3] = [204, 77, 77];
+    let mass = |x: f32, y: f32| {
+        let mut env = make("PointMass-v0", &no_kwargs()).unwrap();
+        env.restore(&clocked(json!({ "position": [x, y], "velocity": [0.0, 0.0], "force": [0.0, 1.0] }))).unwrap();
+        centre_of(&env.render().unwrap(), RED)
+    };
+    // The room is 3 wide on 460 pixels, and up is up.
+    let (x, y) = mass(0.75, 1.2);
+    assert!((x - 365.0).abs() < 2.0 && (y - 66.0).abs() < 4.0, "{x}, {y}");
+    assert!(mass(0.75, -1.2).1 > 400.0);
 }

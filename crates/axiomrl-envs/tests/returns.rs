@@ -35,6 +35,16 @@ fn random_play_earns_what_it_does_in_gymnasium() {
 }
 
 #[test]
+fn random_play_is_far_from_the_experts() {
+    let fallen = random_return("CartPoleFixedHorizon-v0", 100);
+    assert!((10.0..60.0).contains(&fallen), "{fallen}");
+    let guessed = random_return("Context-v0", 200);
+    assert!((guessed - 12.5).abs() < 1.0, "{guessed}");
+    let adrift = random_return("PointMass-v0", 100);
+    assert!((-130.0..-75.0).contains(&adrift), "{adrift}");
+}
+
+#[test]
 fn repeating_the_observation_solves_the_identity_tasks() {
     let repeat = |env: &Batch| floats(&env.state().obs).to_vec();
     for id in ["IdentityDiscrete-v0", "IdentityMultiDiscrete-v0", "IdentityMultiBinary-v0"] {

@@ -12,6 +12,7 @@
 //! [`fused_loss`](crate::fused_loss) reads its inputs back, because its formula is host code. All tensors of a call must live on
 //! one device. The NdArray device is what the tests run on (feature `ndarray`); GPU devices have not been tried.
 
+pub use crate::attention::composed::transformer;
 pub use crate::conv::composed::conv;
 pub use crate::decoder::composed::decoder;
 pub use crate::distributions::composed::tanh_gaussian;

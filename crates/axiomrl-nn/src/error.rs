@@ -45,6 +45,14 @@ pub enum NnError {
         /// The kind of network.
         network: &'static str,
     },
+    /// Heads of attention that do not share a width evenly.
+    #[error("{heads} heads cannot share {width} numbers evenly: use a width that is a multiple of the heads")]
+    UnevenHeads {
+        /// Numbers of a token.
+        width: usize,
+        /// Heads that share them.
+        heads: usize,
+    },
     /// An image that no run of doublings reaches.
     #[error(
         "a decoder cannot draw images of {height}x{width}: use sides of 4 to 7 pixels times the same power of two, for instance 16, 32 or 64"

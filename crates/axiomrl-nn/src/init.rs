@@ -28,6 +28,11 @@ pub enum Init {
         /// Another bound for the last layer's weights and biases (DDPG: 3e-3).
         output_bound: Option<f32>,
     },
+    /// Gaussian weights, zero biases.
+    Normal {
+        /// Standard deviation of every weight (0.02 in transformers).
+        std: f32,
+    },
     /// Uniform ±1/√in for weights, and one number for all biases.
     FanIn {
         /// Every bias.
@@ -83,6 +88,13 @@ impl Init {
                 let bound = 1.0 / (inputs.max(1) as f32).sqrt();
                 let bound = output_bound.filter(|_| layer.is_output).unwrap_or(bound);
                 uniform(layer.weights() + outputs, bound);
+            }
+            Init::Normal { std } => {
+                for _ in 0..layer.weights() {
+                    let w: f32 = StandardNormal.sample(rng);
+                    values.push(std * w);
+                }
+                values.extend(std::iter::repeat_n(0.0, outputs));
             }
             Init::FanIn { output_bound: Some(bound), .. } if layer.is_output => {
                 uniform(layer.weights() + outputs, bound)
@@ -175,6 +187,11 @@ mod tests {
         assert!((variance(&w[..hidden]) - 2.0 / 300.0).abs() < 2e-4);
         assert!(w[hidden..hidden + 200].iter().all(|b| *b == 0.0));
         assert!((variance(&w[hidden + 200..hidden + 200 + 10_000]) - 0.01 * 2.0 / 250.0).abs() < 5e-6);
+
+        let w = draw(&spec, Init::Normal { std: 0.02 });
+        assert!((variance(&w[..hidden]) - 4e-4).abs() < 2e-5 && largest(&w[..hidden]) > 0.06);
+        assert!(w[hidden..hidden + 200].iter().all(|b| *b == 0.0));
+        assert!((variance(&w[hidden + 200..hidden + 200 + 10_000]) - 4e-4).abs() < 3e-5);
     }
 
     #[test]

@@ -4,9 +4,10 @@
 //! either on plain slices ([`Mlp::infer`]) or as **one** node of Burn's autodiff graph ([`Mlp::forward`]). A loss is one
 //! node too ([`fused_loss`], with formulas ready in [`losses`]), so an update costs a handful of graph nodes however deep the
 //! network is. [`ConvNet`] does the same for a stack of convolutions over images, [`ResidualNet`] for IMPALA's residual
-//! encoder, [`Decoder`] for the way back from features to an image, [`Recurrent`] for an LSTM or GRU over a whole sequence.
+//! encoder, [`Decoder`] for the way back from features to an image, [`Recurrent`] for an LSTM or GRU over a whole sequence,
+//! [`Transformer`] for causal attention over sequences of any lengths.
 //!
-//! Every kind of network is a module of its own: `mlp`, `conv`, `residual`, `decoder`, `recurrent`; what those over images share is
+//! Every kind of network is a module of its own: `mlp`, `conv`, `residual`, `decoder`, `recurrent`, `attention`; what those over images share is
 //! in `images`. Its `mod.rs` has its shape and what the outside sees, `passes` the arithmetic on plain slices that know nothing
 //! of Burn, `op` the node of the graph, `composed` the same in Burn's own operations. The loops themselves are in `kernels`.
 //!
@@ -15,6 +16,7 @@
 //!
 //! Whether a second thread may be used is a setting of the calling thread: [`with_threads`], [`threads`].
 
+mod attention;
 mod buffers;
 mod conv;
 mod decoder;
@@ -38,6 +40,7 @@ pub mod distributions;
 pub mod losses;
 pub mod optim;
 
+pub use attention::{Transformer, TransformerPass, TransformerSpec};
 pub use buffers::{Pooled, take as recycled};
 pub use burn::tensor::{Device, Tensor};
 pub use conv::{ConvLayer, ConvNet, ConvSpec};

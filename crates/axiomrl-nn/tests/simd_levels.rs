@@ -2,8 +2,8 @@
 
 use axiomrl_nn::{
     Activation, Adam, AdamConfig, CellKind, ConvNet, ConvSpec, Decoder, DecoderSpec, Init, Mlp, MlpSpec, Recurrent,
-    RecurrentSpec, ResidualNet, ResidualSpec, SimdLevel, Tensor, fused_loss, gradients, leaf, limit_simd, losses,
-    values,
+    RecurrentSpec, ResidualNet, ResidualSpec, SimdLevel, Tensor, Transformer, TransformerSpec, fused_loss, gradients,
+    leaf, limit_simd, losses, values,
 };
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -63,6 +63,15 @@ fn others() -> Vec<f32> {
     let decoder = Decoder::new(spec, &Init::pytorch(), &mut seeded(5));
     let params = decoder.params.tracked();
     numbers.extend(trace(decoder.forward(leaf(&wave(15), [3, 5]), params.clone()), &params));
+
+    let spec = TransformerSpec::new(24, 2).with_heads(3).with_dropout(0.1);
+    let net = Transformer::new(spec, &Init::Normal { std: 0.1 }, &mut seeded(6));
+    let x = wave(20 * 24);
+    let pass = net.pass(&x, &[11, 1, 8], Some(4));
+    numbers.extend_from_slice(pass.outputs());
+    let mut gradient = pass.outputs().to_vec();
+    numbers.extend_from_slice(&pass.backward(&mut gradient));
+    numbers.extend(gradient);
 
     let (mut each, mut grad) = (vec![0.0; 3], vec![0.0; 3 * 21]);
     losses::quantile_huber_loss(&wave(63), &[0.4; 21], &wave(57), 1.0, &[], &mut each, &mut grad);

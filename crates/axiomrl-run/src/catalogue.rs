@@ -1,14 +1,16 @@
 //! All that can be run by name: the built-in algorithms and environments, and what a user adds to them.
 
 use crate::experiment::{Experiment, SessionError};
+use crate::prior::{self, NO_ENVIRONMENT};
 use axiomrl_algos::config::{ConfigError, Document};
 use axiomrl_algos::parts::checks::{BuildError, check_fit};
 use axiomrl_algos::parts::statistics::ObsStats;
 use axiomrl_algos::registry::{self, About, Algorithm};
 use axiomrl_algos::{AlgoEntry, RunConfig, Setup, StateError};
+use axiomrl_core::RewardScale;
 use axiomrl_envs::names::{short, suggestion};
 use axiomrl_envs::registry as native;
-use axiomrl_envs::{EachEnv, Env, EnvError, EnvSource, Spaces, Wrapping};
+use axiomrl_envs::{EachEnv, Env, EnvError, EnvSource, NoEnv, Spaces, Wrapping};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -248,12 +250,25 @@ impl Catalogue {
     /// The environments that a configuration asks for.
     pub fn environments(&self, config: &RunConfig) -> Result<Arc<dyn EnvSource>, EnvError> {
         let wrapping = Wrapping { action_repeat: config.action_repeat, frame_stack: config.frame_stack };
-        let name = config.env_id.as_str();
+        if config.env_id == NO_ENVIRONMENT {
+            let spaces = prior::spaces(config).map_err(EnvError::failed)?;
+            return Ok(Arc::new(NoEnv(spaces)));
+        }
+        self.source(&config.env_id, &config.env_kwargs, wrapping)
+    }
+
+    /// The environments called `name`, with these options.
+    pub fn source(
+        &self,
+        name: &str,
+        kwargs: &Map<String, Value>,
+        wrapping: Wrapping,
+    ) -> Result<Arc<dyn EnvSource>, EnvError> {
         if let Some(entry) = self.find_environment(name) {
-            return entry.factory.source(name, &config.env_kwargs, wrapping);
+            return entry.factory.source(name, kwargs, wrapping);
         }
         if let Some(factory) = self.resolvers.iter().find_map(|resolver| resolver.resolve(name)) {
-            return factory.source(name, &config.env_kwargs, wrapping);
+            return factory.source(name, kwargs, wrapping);
         }
         let known: Vec<&str> = self.environments.iter().map(|entry| entry.name.as_str()).collect();
         Err(EnvError::unknown(name, &known))
@@ -278,6 +293,7 @@ impl Catalogue {
     fn read_document(&self, document: &Document) -> Result<Experiment, ConfigError> {
         let entry = self.asked_for(document)?;
         let config = entry.read_document(document)?;
+        check_data(document, entry, &config)?;
         let environments = self.environments(&config).map_err(|error| {
             let message = error.to_string();
             match error {
@@ -285,7 +301,8 @@ impl Catalogue {
                 _ => document.blame_value(&["env_id"], message),
             }
         })?;
-        let experiment = Experiment::new(config, entry.clone(), environments);
+        let mut experiment = Experiment::new(config, entry.clone(), environments);
+        experiment.find_expert(self).map_err(|error| document.blame_value(&["env_id"], error.to_string()))?;
         experiment.check_fit().map_err(|error| match error {
             SessionError::Build(BuildError::Setting(problem)) => document.problem(&problem),
             SessionError::Env(EnvError::BadSetting { key, problem, .. }) => document.blame(&[&key], problem),
@@ -332,7 +349,10 @@ impl Catalogue {
         let environments = self
             .environments(&config)
             .map_err(|error| StateError::Misfit { name: "config".to_owned(), problem: error.to_string() })?;
-        Ok(Experiment::new(config, entry, environments))
+        let mut experiment = Experiment::new(config, entry, environments);
+        let misfit = |problem: String| StateError::Misfit { name: "config".to_owned(), problem };
+        experiment.find_expert(self).map_err(|error| misfit(error.to_string()))?;
+        Ok(experiment)
     }
 }
 
@@ -347,6 +367,41 @@ impl Experiment {
         ObsStats::new(&setup.spaces, setup.scaling)?;
         Ok(self.algorithm.check(&self.config.algo_kwargs.0, &setup)?)
     }
+}
+
+/// Refuses data that is not there, that contradicts itself, or that nobody learns from.
+fn check_data(document: &Document, entry: &AlgoEntry, config: &RunConfig) -> Result<(), ConfigError> {
+    let settings = &config.algo_kwargs.0;
+    if config.env_id == NO_ENVIRONMENT && entry.takes_steps(settings) {
+        let message = "`env_id: none` has nothing to step; name an environment, or use an algorithm with `offline: true` and \
+                       `online_timesteps: 0`";
+        return Err(document.blame_value(&["env_id"], message.to_owned()));
+    }
+    let Some(data) = &config.dataset else { return Ok(()) };
+    if !entry.wants_data(settings) {
+        let remedy = match settings.get("offline") {
+            Some(_) => "set `algo_kwargs.offline: true` or `algo_kwargs.offline_batch_ratio`, or remove it",
+            None => "use an algorithm that learns from recorded data, or remove it",
+        };
+        let message = format!("`dataset` has no effect: `{}` learns from its own steps alone; {remedy}", entry.name);
+        return Err(document.blame(&["dataset"], message));
+    }
+    if config.normalize_observation && data.normalize_observation {
+        let message = "observations are scaled by `dataset.normalize_observation` already; keep one of the two";
+        return Err(document.blame(&["normalize_observation"], message.to_owned()));
+    }
+    if config.normalize_reward && data.reward() != RewardScale::IDENTITY {
+        let message = "rewards are scaled by `dataset` already; keep one of the two";
+        return Err(document.blame(&["normalize_reward"], message.to_owned()));
+    }
+    prior::check(data).map_err(|(key, problem)| {
+        document.blame(&[&format!("dataset.{key}"), "dataset"], format!("`dataset.{key}`: {problem}"))
+    })?;
+    if let Some(missing) = prior::files(data).iter().find(|path| !path.exists()) {
+        let message = format!("there is no {}; give the path of the data from here", missing.display());
+        return Err(document.blame_value(&["dataset.dataset_path", "dataset"], message));
+    }
+    Ok(())
 }
 
 fn check_name(kind: &'static str, name: &str, taken: bool) -> Result<(), CatalogueError> {

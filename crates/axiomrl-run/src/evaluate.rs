@@ -82,6 +82,11 @@ impl Evaluator {
         Self { source, env: None }
     }
 
+    /// Whether there is anything to measure policies in.
+    pub fn has_environments(&self) -> bool {
+        self.source.lanes(Purpose::Evaluation, 1) > 0
+    }
+
     /// Plays `options.episodes` whole episodes.
     pub fn evaluate(&mut self, policy: &mut dyn Policy, options: &EvalOptions) -> Result<Evaluation, EvalError> {
         let never = AtomicBool::new(false);

@@ -1,6 +1,9 @@
 //! What is to be run: settings, an algorithm and environments, found to fit together.
 
+use crate::catalogue::Catalogue;
 use crate::memory::{self, MemoryError, Purpose as MemoryFor};
+use crate::prior::PriorError;
+use axiomrl_algos::agent::ExpertSource;
 use axiomrl_algos::config::ConfigError;
 use axiomrl_algos::parts::checks::{BuildError, check_fit};
 use axiomrl_algos::{Agent, AlgoEntry, Policy, RunConfig, Setup, StateError};
@@ -21,6 +24,8 @@ pub enum SessionError {
     State(#[from] StateError),
     #[error(transparent)]
     Memory(#[from] MemoryError),
+    #[error(transparent)]
+    Prior(#[from] PriorError),
     #[error("`{env}` makes no environments for training; use an algorithm that learns from recorded data alone")]
     NoEnvironments { env: String },
 }
@@ -33,11 +38,21 @@ pub struct Experiment {
     pub environments: Arc<dyn EnvSource>,
     /// Transitions that somebody recorded, for algorithms that learn from them too.
     pub prior: Option<Dataset>,
+    /// Whom to ask what to do, for algorithms that learn from answers.
+    pub expert: Option<ExpertSource>,
 }
 
 impl Experiment {
     pub fn new(config: RunConfig, algorithm: Arc<AlgoEntry>, environments: Arc<dyn EnvSource>) -> Self {
-        Self { config, algorithm, environments, prior: None }
+        Self { config, algorithm, environments, prior: None, expert: None }
+    }
+
+    /// Looks up the expert that the settings name.
+    pub(crate) fn find_expert(&mut self, catalogue: &Catalogue) -> Result<(), EnvError> {
+        if self.config.algo_kwargs.0.get("expert").is_some() {
+            self.expert = catalogue.expert(&self.config, &self.environments.spaces()?);
+        }
+        Ok(())
     }
 
     /// The environments to train in: as many as asked for, or as many as there are to be had.
@@ -60,6 +75,7 @@ impl Experiment {
             total: self.config.total_timesteps,
             normalize_reward: self.config.normalize_reward,
             prior: self.prior.clone(),
+            expert: self.expert.clone(),
             ..Setup::new(env.spaces().clone())
         }
     }

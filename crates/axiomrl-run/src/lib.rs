@@ -6,15 +6,18 @@
 pub mod catalogue;
 pub mod checkpoint;
 pub mod clock;
+pub mod collect;
 pub mod configs;
 pub mod evaluate;
 pub mod experiment;
+mod expert;
 pub mod files;
 pub mod loggers;
 pub mod memory;
 pub mod metadata;
 pub mod observe;
 pub mod policy;
+pub mod prior;
 pub mod progress;
 pub mod run_dir;
 pub mod train;

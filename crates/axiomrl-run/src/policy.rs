@@ -4,7 +4,6 @@ use crate::catalogue::Catalogue;
 use crate::checkpoint::{self, SavedPolicy};
 use crate::experiment::{SessionError, blank_policy};
 use crate::train::TrainError;
-use axiomrl_algos::parts::statistics::ObsScaling;
 use axiomrl_algos::{Policy, RunConfig, StateError, StateIo};
 use axiomrl_envs::{EnvError, EnvSource};
 use std::path::Path;
@@ -34,15 +33,15 @@ impl TrainedPolicy {
                 source.spaces().map_err(|e| misfit(e.to_string()))?
             }
         };
-        let scaled = saved.snapshot.policy.values.contains_key("observation_statistics");
-        if scaled != (config.scaling() != ObsScaling::Raw) {
-            let problem = "its settings and its statistics disagree on whether observations are normalised";
-            return Err(misfit(problem.to_owned()).into());
-        }
         let mut policy = blank_policy(&config, &algorithm, spaces).map_err(|error| match error {
             memory @ SessionError::Memory(_) => memory,
             other => misfit(other.to_string()).into(),
         })?;
+        let scaled = saved.snapshot.policy.values.contains_key("observation_statistics");
+        if scaled != policy.statistics().is_some() {
+            let problem = "its settings and its statistics disagree on whether observations are normalised";
+            return Err(misfit(problem.to_owned()).into());
+        }
         policy.visit_state(&mut StateIo::load(&saved.snapshot, None))?;
         Ok(Self { config, policy })
     }

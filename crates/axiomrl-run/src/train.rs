@@ -22,7 +22,7 @@ pub use early_stop::StopReason;
 pub use error::{Kept, TrainError};
 
 use crate::evaluate::{Evaluation, Evaluator};
-use crate::experiment::Experiment;
+use crate::experiment::{Experiment, SessionError};
 use crate::memory::Purpose;
 use crate::metadata::{Best, RunStatus};
 use crate::observe::{Event, Observer};
@@ -59,6 +59,8 @@ pub struct Outcome {
     pub run_dir: PathBuf,
     pub steps: u64,
     pub updates: u64,
+    /// What intervals count: steps, and the updates of a phase without.
+    pub at: u64,
     /// Seconds since this process began the run or resumed it.
     pub wall_seconds: f64,
     pub steps_per_second: f64,
@@ -99,8 +101,8 @@ pub struct Trainer {
     record: Record,
     display: ProgressDisplay,
     begun: Instant,
-    /// Steps and seconds that were there when this process took over.
-    steps_before: u64,
+    /// Where the clock stood when this process took over, and the seconds until then.
+    at_before: u64,
     seconds_before: f64,
     /// What an observer asked for.
     asked_to_stop: Option<StopReason>,
@@ -109,15 +111,17 @@ pub struct Trainer {
 impl Trainer {
     /// Sets up a new run. Nothing is written before the configuration has proved sound.
     pub fn new(
-        experiment: Experiment,
+        mut experiment: Experiment,
         options: TrainOptions,
         observers: Vec<Box<dyn Observer>>,
     ) -> Result<Self, TrainError> {
+        let told = experiment.load_prior().map_err(SessionError::from)?;
         let mut env = experiment.training_env()?;
         let agent = experiment.agent(env.as_ref(), Purpose::Train)?;
         env.reset(None).map_err(TrainError::environment)?;
         let folder = if options.without_folder { None } else { Some(Folder::create(&experiment.config, &options)?) };
         let mut trainer = Self::assemble(experiment, options, folder, observers, env, agent)?;
+        trainer.tell_all(&told)?;
         trainer.begin_episodes()?;
         trainer.write_config()?;
         trainer.write_metadata()?;
@@ -152,7 +156,7 @@ impl Trainer {
             metrics: Metrics::default(),
             record: Record::default(),
             begun: Instant::now(),
-            steps_before: 0,
+            at_before: 0,
             seconds_before: 0.0,
             asked_to_stop: None,
         })
@@ -288,6 +292,15 @@ impl Trainer {
         Ok(Unit::Round)
     }
 
+    /// Says what is to be known about the data.
+    fn tell_all(&mut self, notes: &[String]) -> Result<(), TrainError> {
+        for note in notes {
+            self.display.note(&format!("note: {note}"));
+            self.tell(&Event::Note(note))?;
+        }
+        Ok(())
+    }
+
     /// The environments begin with what they show now.
     fn begin_episodes(&mut self) -> Result<(), TrainError> {
         let all = 0..self.env.num_envs();
@@ -340,6 +353,7 @@ impl Trainer {
             run_dir: self.run_dir().map(Path::to_path_buf).unwrap_or_default(),
             steps: self.record.env_steps,
             updates: self.record.updates,
+            at: self.clock().at,
             wall_seconds: self.begun.elapsed().as_secs_f64(),
             steps_per_second: self.speed(),
             evaluation: self.record.last_evaluation.clone(),
@@ -356,7 +370,7 @@ impl Trainer {
     }
 
     fn speed(&self) -> f64 {
-        (self.record.env_steps - self.steps_before) as f64 / self.begun.elapsed().as_secs_f64().max(1e-9)
+        (self.clock().at - self.at_before) as f64 / self.begun.elapsed().as_secs_f64().max(1e-9)
     }
 
     /// Tells all observers; the first that wants the run to stop is heard.

@@ -88,6 +88,7 @@ fn stops_change_nothing(algo: &str, env: &str, settings: &[&[&str]]) {
     stops_of(algo, env, 211, 12, settings);
 }
 
+/// `steps` are environment steps, or for learners of recorded data updates.
 fn stops_of(algo: &str, env: &str, steps: u64, chance: usize, settings: &[&[&str]]) {
     let folder = tempfile::tempdir().unwrap();
     let (whole, pieces) = (folder.path().join("whole"), folder.path().join("pieces"));
@@ -96,7 +97,8 @@ fn stops_of(algo: &str, env: &str, steps: u64, chance: usize, settings: &[&[&str
     let places = places(&units, chance);
     let outcome = stopping(&pieces, experiment, &places);
     let end = |outcome: &Outcome| (outcome.steps, outcome.updates, outcome.reason);
-    assert_eq!(end(&outcome), (steps, reference.updates, StopReason::Finished), "{algo}");
+    assert_eq!(end(&outcome), (reference.steps, reference.updates, StopReason::Finished), "{algo}");
+    assert!(reference.at >= steps, "{algo}");
     assert_same(&format!("{algo} stopped after pieces {places:?}"), &pieces, &whole);
 }
 
@@ -130,6 +132,27 @@ fn priorities_and_noise_of_rainbow_go_on_where_they_were() {
 #[test]
 fn fractions_and_quantiles_of_fqf_go_on_where_they_were() {
     stops_change_nothing("fqf", "CartPole-v1", &[INSIDE_ROUNDS, BURSTS]);
+}
+
+#[test]
+fn draws_of_quantiles_go_on_where_they_were() {
+    stops_change_nothing("iqn", "CartPole-v1", &[INSIDE_ROUNDS, BURSTS]);
+    stops_change_nothing("qr_dqn", "CartPole-v1", &[INSIDE_ROUNDS, BURSTS]);
+}
+
+#[test]
+fn distributional_critics_and_dropout_go_on_where_they_were() {
+    stops_change_nothing("tqc", "Pendulum-v1", &[INSIDE_ROUNDS, BURSTS]);
+    stops_change_nothing("d4pg", "Pendulum-v1", &[INSIDE_ROUNDS, BURSTS]);
+    stops_change_nothing("droq", "Pendulum-v1", &[INSIDE_ROUNDS, BURSTS]);
+}
+
+#[test]
+fn shifted_and_contrasted_images_go_on_where_they_were() {
+    let small = ["algo_kwargs.vision=small", "eval_interval=100", "checkpoint_interval=60"];
+    for algo in ["drqv2", "curl"] {
+        stops_of(algo, "PendulumPixels-v0", 91, 12, &[INSIDE_ROUNDS, BURSTS, &small]);
+    }
 }
 
 #[test]
@@ -182,4 +205,11 @@ fn recurrent_sac_stops_inside_a_burst() {
 fn runs_that_stop_after_every_single_piece_end_alike() {
     stops_of("ppo", "CartPole-v1", 70, 1, &[INSIDE_ROUNDS, ROLLOUTS, NORMALISED]);
     stops_of("sac", "Pendulum-v1", 70, 1, &[INSIDE_ROUNDS, BURSTS, NORMALISED]);
+}
+
+/// Updates on recorded data alone, then steps with updates on both: stops in the one, in the other and in between.
+#[test]
+fn offline_runs_that_go_on_in_the_environment_stop_anywhere() {
+    let mixed = ["algo_kwargs.online_timesteps=120", "algo_kwargs.offline_batch_ratio=0.5", "dataset.dataset_size=300"];
+    stops_of("cql_dqn", "CartPole-v1", 60, 9, &[INSIDE_ROUNDS, BURSTS, &mixed]);
 }

@@ -14,6 +14,8 @@ pub struct Row {
     pub required: bool,
     /// Part of `--fast`.
     pub fast: bool,
+    /// Judged by actions that are drawn from the policy: the most likely action of one that has learned nothing can be lucky.
+    pub sampled: bool,
 }
 
 /// What is broken on purpose.
@@ -45,6 +47,20 @@ const NO_HINDSIGHT: Control = Control { name: "no_relabelling", set: &["algo_kwa
 const NOT_TOLD: Control = Control { name: "not_told", set: &["env_kwargs.hide=told"] };
 /// What augmentation is for.
 const NO_SHIFT: Control = Control { name: "no_augmentation", set: &["algo_kwargs.shift=0"] };
+
+/// SAC, as it were: none of a batch is recorded.
+const NOTHING_RECORDED: Control =
+    Control { name: "nothing_recorded", set: &["algo_kwargs.offline_batch_ratio=0", "dataset=null"] };
+/// What holds unregularised critics and policies back.
+const NO_PENALTY: Control = Control { name: "no_penalty", set: &["algo_kwargs.cql_alpha=0"] };
+/// What is paid is a constant.
+const FROZEN_DISCRIMINATOR: Control =
+    Control { name: "frozen_discriminator", set: &["algo_kwargs.discriminator_learning_rate=0"] };
+/// Demonstrations of nobody.
+const RANDOM_EXPERT: Control =
+    Control { name: "random_expert", set: &["dataset.dataset_kind=random", "dataset.dataset_id=null"] };
+/// Copies the average of all that was done.
+const ASKED_FOR_LITTLE: Control = Control { name: "asked_for_150", set: &["algo_kwargs.target_return=150"] };
 
 /// All rows, in the order of the report.
 pub const MATRIX: &[Row] = &[
@@ -147,7 +163,7 @@ pub const MATRIX: &[Row] = &[
 ];
 
 const fn row(config: &'static str, env_id: &'static str, mark: f64, max_steps: u64) -> Row {
-    Row { config, env_id, mark, max_steps, control: None, required: true, fast: false }
+    Row { config, env_id, mark, max_steps, control: None, required: true, fast: false, sampled: false }
 }
 
 impl Row {
@@ -158,6 +174,11 @@ impl Row {
 
     const fn reported(mut self) -> Self {
         self.required = false;
+        self
+    }
+
+    const fn sampled(mut self) -> Self {
+        self.sampled = true;
         self
     }
 

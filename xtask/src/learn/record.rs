@@ -37,18 +37,21 @@ impl Record {
             summary.env_id,
             row.env_id
         );
-        let mean = summary.eval_mean_reward.context("the run ended without an evaluation")?;
+        let measured = summary.sampled.or(summary.eval_mean_reward.zip(summary.eval_std_reward));
+        let (mean, std) = measured.context("the run ended without an evaluation")?;
+        // What is learned from recorded data takes no steps: there the limit is one of updates.
+        let length = if summary.steps == 0 { summary.updates } else { summary.steps };
         Ok(Self {
             algo: summary.algo.clone(),
             env_id: summary.env_id.clone(),
             config: row.config.to_owned(),
             seed: summary.seed,
-            steps: summary.steps,
+            steps: length,
             eval_mean_reward: mean,
-            eval_std_reward: summary.eval_std_reward.unwrap_or(0.0),
+            eval_std_reward: std,
             eval_success_rate: summary.eval_success_rate,
             mark: row.mark,
-            passed: summary.eval_success_rate.unwrap_or(mean) >= row.mark && summary.steps <= row.max_steps,
+            passed: summary.eval_success_rate.unwrap_or(mean) >= row.mark && length <= row.max_steps,
             control: row.control.map(|control| control.name.to_owned()),
             steps_per_second: summary.steps_per_second.round(),
         })
@@ -114,6 +117,8 @@ mod tests {
             env_id: "CartPole-v1".into(),
             seed,
             steps,
+            updates: steps,
+            sampled: None,
             steps_per_second: 1.4,
             eval_mean_reward: Some(mean),
             eval_std_reward: Some(0.0),

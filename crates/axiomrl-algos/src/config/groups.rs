@@ -154,6 +154,91 @@ macro_rules! settings {
             pub exploration_horizon: usize,
         ] $($rest)* }
     };
+    (@ $head:tt [$($gathered:tt)*] ..recorded, $($rest:tt)*) => {
+        $crate::config::settings! { @ $head [$($gathered)*
+            /// Recorded transitions per update.
+            #[garde(range(min = 1, max = 65_536))]
+            pub batch_size: usize,
+            /// Discount per step.
+            #[garde(range(min = 0.0, max = 1.0))]
+            pub gamma: f32,
+            /// Environment steps after the updates on what was recorded: 0, for none are taken.
+            pub online_timesteps: u64,
+        ] $($rest)* }
+    };
+    (@ $head:tt [$($gathered:tt)*] ..action_model, $($rest:tt)*) => {
+        $crate::config::settings! { @ $head [$($gathered)*
+            /// Widths of the hidden layers of the action model, encoder and decoder.
+            #[garde(custom($crate::config::layer_widths))]
+            pub vae_hidden_sizes: Vec<usize>,
+            /// Numbers of the action model's latent; absent is two for each of an action.
+            #[garde(inner(range(min = 1, max = 1024)))]
+            pub latent_size: Option<usize>,
+            /// Largest number of a latent that is decoded: how far from the usual a proposed action may be.
+            #[garde(range(min = 0.0, max = 10.0))]
+            pub latent_clip: f32,
+            /// Weight of the divergence in the loss of the action model.
+            #[garde(range(min = 0.0, max = 1000.0))]
+            pub kl_weight: f32,
+        ] $($rest)* }
+    };
+    (@ $head:tt [$($gathered:tt)*] ..ppo, $($rest:tt)*) => {
+        $crate::config::settings! { @ $head [$($gathered)*
+            /// Passes over each rollout.
+            #[garde(range(min = 1, max = 1000))]
+            pub update_epochs: usize,
+            /// Steps per update; with a memory, in whole sequences.
+            #[garde(range(min = 1, max = 10_000_000))]
+            pub minibatch_size: usize,
+            /// How far the probability ratio may move.
+            #[garde(custom(axiomrl_core::Schedule::range_ok(0.0, 10.0)))]
+            pub clip_coef: axiomrl_core::Schedule,
+            /// How far a value may move per update; absent leaves it free.
+            #[garde(inner(range(min = 0.0)))]
+            pub value_clip_coef: Option<f32>,
+            /// Weight of the entropy bonus.
+            #[garde(custom(axiomrl_core::Schedule::range_ok(0.0, 10.0)))]
+            pub ent_coef: axiomrl_core::Schedule,
+            /// Weight of the value loss.
+            #[garde(range(min = 0.0, max = 100.0))]
+            pub vf_coef: f32,
+            /// Largest global norm of the gradient of policy and value together.
+            #[garde(range(min = 0.0))]
+            pub max_grad_norm: f32,
+            /// Standardise advantages within each minibatch.
+            pub normalize_advantage: bool,
+            /// Divergence at which the passes over a rollout end; absent makes them all.
+            #[garde(inner(range(min = 0.0)))]
+            pub target_kl: Option<f32>,
+            /// One torso for policy and value together: what looks at images, the hidden layers, the memory.
+            pub shared: bool,
+            /// Logarithm of the initial standard deviation of Box actions.
+            #[garde(range(min = -20.0, max = 2.0))]
+            pub log_std_init: f32,
+        ] $($rest)* }
+    };
+    (@ $head:tt [$($gathered:tt)*] ..discriminator, $($rest:tt)*) => {
+        $crate::config::settings! { @ $head [$($gathered)*
+            /// What learns from the rewards.
+            pub generator: $crate::imitation::GeneratorKind,
+            /// Step size of the discriminator's Adam; 0 freezes it, and every step is then paid alike.
+            #[garde(custom(axiomrl_core::Schedule::range_ok(0.0, 1.0)))]
+            pub discriminator_learning_rate: axiomrl_core::Schedule,
+            /// Steps of the discriminator on each rollout.
+            #[garde(range(min = 1, max = 10_000))]
+            pub discriminator_updates: usize,
+            /// Rows of the rollout in each of its steps, and as many of the expert.
+            #[garde(range(min = 1, max = 1_000_000))]
+            pub discriminator_batch_size: usize,
+            /// What observations and Box actions are standardised by.
+            pub input_statistics: $crate::imitation::InputStatistics,
+            /// Episodes of the expert to learn from, drawn from those recorded; absent takes them all.
+            #[garde(inner(range(min = 1, max = 1_000_000)))]
+            pub expert_episodes: Option<usize>,
+            /// Divide rewards by the running deviation of the return.
+            pub scale_reward: Option<bool>,
+        ] $($rest)* }
+    };
     // Only fields of its own are left.
     (@ [$(#[$about:meta])* pub struct $name:ident] [$($gathered:tt)*]
         $($(#[$attribute:meta])* pub $field:ident: $kind:ty,)*) => {

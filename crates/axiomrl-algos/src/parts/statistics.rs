@@ -69,6 +69,15 @@ impl ObsStats {
         }
     }
 
+    /// Statistics of these rows, to stay as they are; `floor` is added to every deviation.
+    pub fn of_rows(spaces: &Spaces, floor: f64, obs: ObsRef<'_>) -> Result<Option<Self>, EnvError> {
+        let mut stats = Self::new(spaces, ObsScaling::Fitted(floor))?;
+        if let Some(stats) = &mut stats {
+            stats.push(obs);
+        }
+        Ok(stats)
+    }
+
     pub fn running(&self) -> &RunningStats {
         &self.running
     }
@@ -129,16 +138,18 @@ impl RewardStats {
 
     /// Takes in the rewards of a step, before any of them is scaled.
     pub fn count(&mut self, envs: Range<usize>, state: &VecState) {
-        let stepped = |env: &usize| state.stepped[*env];
-        for env in envs.clone().filter(stepped) {
-            self.returns[env] = self.returns[env] * self.gamma + f64::from(state.reward[env]);
-        }
-        for env in envs.filter(stepped) {
-            self.running.push([self.returns[env]]);
+        for env in envs.filter(|env| state.stepped[*env]) {
+            self.add(env, state.reward[env]);
             if state.terminated[env] || state.truncated[env] {
                 self.returns[env] = 0.0;
             }
         }
+    }
+
+    /// Takes in the reward of one step.
+    pub fn add(&mut self, env: usize, reward: f32) {
+        self.returns[env] = self.returns[env] * self.gamma + f64::from(reward);
+        self.running.push([self.returns[env]]);
     }
 
     /// Returns begin anew in these environments.

@@ -9,3 +9,4 @@ pub mod presets;
 pub(crate) mod shared;
 
 pub use ppo::{Ppo, PpoConfig};
+pub(crate) use ppo::{PpoLearner, ppo_config};

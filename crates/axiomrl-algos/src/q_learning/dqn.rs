@@ -66,6 +66,10 @@ impl Algorithm for Dqn {
         store_settings(config).is_ok_and(|settings| settings.wants_prior())
     }
 
+    fn takes_steps(config: &DqnConfig) -> bool {
+        !config.offline || config.online_timesteps > 0
+    }
+
     fn build(config: DqnConfig, setup: &Setup) -> Result<Learner, BuildError> {
         let Space::Discrete { n: actions } = *setup.action_space() else {
             return Err(Problem::new(&[], "this algorithm acts in Discrete spaces").into());

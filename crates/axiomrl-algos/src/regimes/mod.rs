@@ -1,12 +1,15 @@
 //! How experience reaches a learner: each way exists once, for all algorithms that use it.
 
+mod interactive;
 mod off_policy;
 mod on_policy;
 mod pace;
 mod replay_settings;
 
+pub use interactive::{Interactive, InteractiveSettings, LabelLearner, Labels};
 pub use off_policy::{OffPolicy, ReplayLearner};
-pub use on_policy::{ActedRow, OnPolicy, Played, RolloutLearner, RolloutSettings};
+pub(crate) use off_policy::{check_prior, hex};
+pub use on_policy::{ActedRow, OnPolicy, Played, RolloutLearner, RolloutSettings, Unrewarded};
 pub use pace::Pace;
 pub use replay_settings::{ReplaySettings, SequenceSettings};
 pub(crate) use replay_settings::{prioritized_replay_settings, replay_settings, with_prior};
@@ -20,6 +23,7 @@ use crate::policy::{Acting, Actor, Policy};
 pub enum Learner {
     OnPolicy(Box<dyn RolloutLearner>, RolloutSettings),
     OffPolicy(Box<dyn ReplayLearner>, ReplaySettings),
+    Interactive(Box<dyn LabelLearner>, InteractiveSettings),
 }
 
 impl Learner {
@@ -28,6 +32,7 @@ impl Learner {
         Ok(match self {
             Self::OnPolicy(learner, settings) => Box::new(OnPolicy::new(learner, settings, setup)?),
             Self::OffPolicy(learner, settings) => Box::new(OffPolicy::new(learner, settings, setup)?),
+            Self::Interactive(learner, settings) => Box::new(Interactive::new(learner, settings, setup)?),
         })
     }
 
@@ -36,6 +41,7 @@ impl Learner {
         let actor: Box<dyn Actor> = match self {
             Self::OnPolicy(learner, _) => learner,
             Self::OffPolicy(learner, _) => learner,
+            Self::Interactive(learner, _) => learner,
         };
         Ok(Box::new(Acting::new(actor, setup.spaces.clone(), setup.scaling)?))
     }

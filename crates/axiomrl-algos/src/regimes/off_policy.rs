@@ -343,12 +343,12 @@ impl Agent for OffPolicy {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Recorded transitions must be of the same kind as those of the run.
-fn check_prior(data: &Dataset, setup: &Setup) -> Result<(), BuildError> {
+pub(crate) fn check_prior(data: &Dataset, setup: &Setup) -> Result<(), BuildError> {
     let (recorded, own) = (data.spaces(), &setup.spaces);
     if recorded.obs() == own.obs() && recorded.action == own.action && recorded.masks == own.masks {
         return Ok(());

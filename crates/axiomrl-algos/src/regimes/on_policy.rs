@@ -1,8 +1,9 @@
 //! Learning from what the current policy has just done.
 
 use crate::agent::{Agent, Clock, LearnError, Need, Setup, UpdateContext};
+use crate::config::Problem;
 use crate::parts::checks::BuildError;
-use crate::parts::statistics::RewardStats;
+use crate::parts::statistics::{ObsStats, RewardStats};
 use crate::policy::{ActInput, Acting, Actor, Memory, Policy};
 use crate::state::{StateError, StateIo, Streamed};
 use axiomrl_core::{Metrics, Rollout, RolloutSpec};
@@ -29,6 +30,15 @@ pub struct Played<'a> {
     pub length: usize,
 }
 
+/// A complete rollout whose steps are still to be given the rewards that are learned from.
+pub struct Unrewarded<'a> {
+    pub rollout: &'a mut Rollout,
+    /// Where an episode begins, one entry per row of the rollout.
+    pub starts: &'a [bool],
+    /// What raw observations are standardised by before the policy sees them, if they are.
+    pub statistics: Option<&'a ObsStats>,
+}
+
 /// The part that is particular to an algorithm.
 pub trait RolloutLearner: Actor {
     /// Samples actions and says how likely and how valuable they are.
@@ -42,6 +52,31 @@ pub trait RolloutLearner: Actor {
 
     /// Values of observations, given the rows of memory that led to them; nothing is remembered of it.
     fn values(&mut self, input: ActInput<'_>, memory: &[f32], values: &mut [f32]) -> Result<(), LearnError>;
+
+    /// Whether it gives steps rewards of its own: rollouts then keep raw observations, and what each step led to.
+    fn gives_rewards(&self) -> bool {
+        false
+    }
+
+    /// Gives the steps of a complete rollout the rewards that are learned from, before advantages follow from them: one step of
+    /// an optimiser, until nothing is left to do but to write the rewards. Says whether they were written.
+    fn compute_rewards(
+        &mut self,
+        _unrewarded: Unrewarded<'_>,
+        _context: &mut UpdateContext<'_>,
+    ) -> Result<bool, LearnError> {
+        Ok(true)
+    }
+
+    /// What it would pay for actions on raw observations, for learners that give rewards. Says whether it does.
+    fn rewards(&mut self, _obs: ObsRef<'_>, _actions: &[f32], _rewards: &mut [f32]) -> bool {
+        false
+    }
+
+    /// Refuses to learn without something that acting does not need, such as recorded episodes.
+    fn check_ready(&self) -> Result<(), Problem> {
+        Ok(())
+    }
 
     /// One step of an optimiser. Says whether it was the last one on this rollout.
     fn update(&mut self, played: Played<'_>, context: &mut UpdateContext<'_>) -> Result<bool, LearnError>;
@@ -73,6 +108,8 @@ pub struct OnPolicy {
     states: Vec<f32>,
     memory: Memory,
     rewards: Option<RewardStats>,
+    /// Whether the learner has begun to give the steps of a complete rollout its rewards.
+    rewarding: bool,
     /// Whether the rollout is complete, has its advantages, and is being learned from.
     learning: bool,
     act_rng: Rng,
@@ -83,16 +120,24 @@ pub struct OnPolicy {
 
 impl OnPolicy {
     pub fn new(learner: Box<dyn RolloutLearner>, settings: RolloutSettings, setup: &Setup) -> Result<Self, BuildError> {
+        learner.check_ready()?;
         let (steps, lanes, width) = (settings.num_steps, setup.num_envs, learner.memory_width());
+        let raw = learner.gives_rewards();
         let widths = setup.spaces.obs().widths;
+        let own = learner.fixed_statistics().is_some();
+        let mut acting = Acting::new(learner, setup.spaces.clone(), setup.scaling)?;
+        if let (Some(stats), Some(data), false) = (&mut acting.stats, &setup.prior, own) {
+            stats.fit(data);
+        }
         Ok(Self {
-            acting: Acting::new(learner, setup.spaces.clone(), setup.scaling)?,
+            acting,
             rollout: Rollout::new(RolloutSpec {
                 steps,
                 lanes,
                 widths,
                 action_width: setup.action_width(),
                 mask_width: setup.mask_width(),
+                raw,
             }),
             latest: ObsBuf::zeros(widths, lanes),
             begun: 0,
@@ -100,6 +145,7 @@ impl OnPolicy {
             states: vec![0.0; steps.div_ceil(settings.sequence_length) * lanes * width],
             memory: Memory::new(lanes, width),
             rewards: setup.normalize_reward.then(|| RewardStats::new(lanes, settings.gamma)),
+            rewarding: false,
             learning: false,
             act_rng: setup.rng("act"),
             learn_rng: setup.rng("learn"),
@@ -151,7 +197,7 @@ impl OnPolicy {
 
 impl Agent for OnPolicy {
     fn need(&mut self, clock: Clock) -> Need {
-        match (self.learning || self.is_complete(clock), clock.is_over()) {
+        match (self.learning || self.rewarding || self.is_complete(clock), clock.is_over()) {
             (true, _) => Need::Update,
             (false, true) => Need::Done,
             (false, false) => Need::Steps,
@@ -191,6 +237,7 @@ impl Agent for OnPolicy {
             rollout.begin_row(row, obs, &state.masks, actions, log_probs, values);
             Ok(())
         })?;
+        self.rollout.set_raw(row, state.obs.as_ref());
         self.memory.starts.fill(false);
         self.begun = row + 1;
         Ok(())
@@ -212,6 +259,8 @@ impl Agent for OnPolicy {
             }
             let (terminated, truncated) = (state.terminated[env], state.truncated[env]);
             let reward = self.rewards.as_ref().map_or(state.reward[env], |stats| stats.scaled(state.reward[env]));
+            let led_to = if terminated || truncated { &state.final_obs } else { &state.obs };
+            self.rollout.set_next_obs(row, env, led_to.row(env));
             self.rollout.set_outcome(row, env, reward, terminated, truncated);
             if truncated {
                 let value = self.value_of_end(env, state.final_obs.row(env))?;
@@ -224,17 +273,25 @@ impl Agent for OnPolicy {
 
     fn update(&mut self, clock: Clock, metrics: &mut Metrics) -> Result<u64, LearnError> {
         if !self.learning {
+            let rng = &mut self.learn_rng;
+            let mut context = UpdateContext { clock, closes_burst: false, rng, metrics: &mut *metrics };
+            let (rollout, starts) = (&mut self.rollout, &self.starts[..]);
+            let unrewarded = Unrewarded { rollout, starts, statistics: self.acting.stats.as_ref() };
+            self.rewarding = !self.acting.learner.compute_rewards(unrewarded, &mut context)?;
+            if self.rewarding {
+                return Ok(1);
+            }
             self.value_ends(0..self.rollout.lanes)?;
             self.rollout.compute_gae(self.settings.gamma, self.settings.gae_lambda);
             self.learning = true;
         }
+        let mut context = UpdateContext { clock, closes_burst: false, rng: &mut self.learn_rng, metrics };
         let played = Played {
             rollout: &self.rollout,
             starts: &self.starts,
             states: &self.states,
             length: self.settings.sequence_length,
         };
-        let mut context = UpdateContext { clock, closes_burst: false, rng: &mut self.learn_rng, metrics };
         if self.acting.learner.update(played, &mut context)? {
             self.rollout.clear();
             (self.begun, self.learning) = (0, false);
@@ -253,11 +310,17 @@ impl Agent for OnPolicy {
             .is_ok()
     }
 
+    fn rewards(&mut self, obs: ObsRef<'_>, actions: &[f32], rewards: &mut [f32]) -> bool {
+        self.acting.learner.rewards(obs, actions, rewards)
+    }
+
     fn check_place(&self, _env_steps: u64, round: usize) -> Result<(), StateError> {
         let begun = self.rollout.filled + usize::from(round > 0);
         // A full rollout that nothing was learned from yet is where a run stopped before its first update.
         let learnable = round == 0 && self.rollout.filled > 0;
-        let fits = self.rollout.outcomes() == round && self.begun == begun && (learnable || !self.learning);
+        let fits = self.rollout.outcomes() == round
+            && self.begun == begun
+            && (learnable || !(self.learning || self.rewarding));
         if fits { Ok(()) } else { Err(StateError::other_moment("the rollout")) }
     }
 
@@ -269,6 +332,9 @@ impl Agent for OnPolicy {
         self.memory.visit_state(io)?;
         if let Some(rewards) = &mut self.rewards {
             rewards.visit_state(io)?;
+        }
+        if self.acting.learner.gives_rewards() {
+            io.value("rewarding", &mut self.rewarding)?;
         }
         io.value("learning", &mut self.learning)?;
         io.streamed("rollout", &mut RolloutOf(self))?;

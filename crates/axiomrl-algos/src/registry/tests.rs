@@ -19,7 +19,7 @@ fn own(schema: &Value) -> &Map<String, Value> {
 
 #[test]
 fn every_name_has_the_same_defaults_wherever_they_are_asked_for() {
-    assert_eq!(registry().len(), 54);
+    assert_eq!(registry().len(), 68);
     for entry in registry() {
         let defaults = entry.defaults();
         let schema = entry.schema();
@@ -81,6 +81,7 @@ const LOGGED: &[&str] = &[
     "achieved_goal",
     "desired_goal",
     "success_rate",
+    "allowed_share",
     "offline_fraction",
     "q_data_mean",
     "q_policy_mean",

@@ -4,6 +4,7 @@ mod algos;
 mod completions;
 mod config;
 mod configs;
+mod dataset;
 mod doctor;
 mod envs;
 mod eval;
@@ -24,6 +25,7 @@ pub enum Command {
     Eval(eval::Eval),
     Predict(predict::Predict),
     Record(record::Record),
+    Dataset(dataset::Dataset),
     Config(config::Config),
     Configs(configs::Configs),
     Algos(algos::Algos),
@@ -42,6 +44,7 @@ impl Command {
             Command::Eval(command) => command.run(),
             Command::Predict(command) => command.run(),
             Command::Record(command) => command.run(),
+            Command::Dataset(command) => command.run(),
             Command::Config(command) => command.run(),
             Command::Configs(command) => command.run(),
             Command::Algos(command) => command.run(),

@@ -1,7 +1,8 @@
 use super::*;
 
 fn spec() -> RolloutSpec {
-    RolloutSpec { steps: 3, lanes: 2, widths: ObsWidths { floats: 2, bytes: 0 }, action_width: 1, mask_width: 2 }
+    let widths = ObsWidths { floats: 2, bytes: 0 };
+    RolloutSpec { steps: 3, lanes: 2, widths, action_width: 1, mask_width: 2, raw: false }
 }
 
 /// Lane 0 is truncated at step 1 (V(final) = 60), lane 1 terminates at step 0; bootstrap values 80 and 8.
@@ -144,4 +145,38 @@ fn both_blocks_are_kept_and_survive_a_file() {
     let mut back = Rollout::new(spec);
     back.read(&mut bytes.as_slice()).unwrap();
     assert_eq!((rollout.obs.as_ref(), back.obs.as_ref()), (obs, obs));
+}
+
+#[test]
+fn raw_rows_and_what_they_led_to_survive_a_file_even_half_way() {
+    let spec = RolloutSpec { raw: true, mask_width: 0, ..spec() };
+    let mut rollout = Rollout::new(spec.clone());
+    let row = |rollout: &mut Rollout, t: usize, raw: [f32; 4]| {
+        rollout.begin_row(t, ObsRef::of_floats(2, &raw.map(|x| x / 10.0)), &[], &[0.0; 2], &[0.0; 2], &[0.0; 2]);
+        rollout.set_raw(t, ObsRef::of_floats(2, &raw));
+    };
+    row(&mut rollout, 0, [1.0, 2.0, 3.0, 4.0]);
+    for lane in 0..2 {
+        rollout.set_next_obs(0, lane, ObsRef::of_floats(1, &[5.0 + lane as f32, 0.0]));
+        rollout.set_outcome(0, lane, 1.0, lane == 0, false);
+    }
+    row(&mut rollout, 1, [7.0; 4]);
+    rollout.set_next_obs(1, 1, ObsRef::of_floats(1, &[9.0, 9.0]));
+    rollout.set_outcome(1, 1, 1.0, false, false);
+    let raw = rollout.raw.as_ref().unwrap();
+    assert_eq!(raw.obs.floats[..8], [1.0, 2.0, 3.0, 4.0, 7.0, 7.0, 7.0, 7.0]);
+    assert_eq!(raw.next_obs.floats[..8], [5.0, 0.0, 6.0, 0.0, 0.0, 0.0, 9.0, 9.0]);
+    assert_eq!(rollout.obs.floats[..4], [0.1, 0.2, 0.3, 0.4]);
+    let mut bytes = Vec::new();
+    rollout.write(&mut bytes).unwrap();
+    let mut back = Rollout::new(spec.clone());
+    back.read(&mut bytes.as_slice()).unwrap();
+    let read = back.raw.as_ref().unwrap();
+    assert_eq!((&read.obs, &read.next_obs), (&raw.obs, &raw.next_obs));
+    let refused = Rollout::new(RolloutSpec { raw: false, ..spec.clone() }).read(&mut bytes.as_slice());
+    assert!(refused.is_err(), "a rollout without raw rows is another one");
+    // Nothing of an earlier rollout is left in a row that is begun anew.
+    rollout.clear();
+    row(&mut rollout, 0, [8.0; 4]);
+    assert_eq!(rollout.raw.unwrap().next_obs.floats[..4], [0.0; 4]);
 }

@@ -13,8 +13,8 @@ const HALF_POLE: f64 = 0.5;
 const POLE_MOMENT: f64 = POLE_MASS * HALF_POLE;
 const FORCE: f64 = 10.0;
 const DT: f64 = 0.02;
-const MAX_X: f64 = 2.4;
-const MAX_ANGLE: f64 = 12.0 * 2.0 * std::f64::consts::PI / 360.0;
+pub(super) const MAX_X: f64 = 2.4;
+pub(super) const MAX_ANGLE: f64 = 12.0 * 2.0 * std::f64::consts::PI / 360.0;
 
 /// Reward 1 for every step, the last one included; with `sutton_barto_reward` 0, and −1 for the fall.
 pub struct CartPole {
@@ -58,18 +58,8 @@ impl Env for CartPole {
     }
 
     fn step(&mut self, action: &[f32], _rng: &mut Rng) -> Result<Step, EnvError> {
-        let [x, x_dot, angle, angle_dot] = self.body.state;
-        let force = if choice(action) == 1 { FORCE } else { -FORCE };
-        let (sin, cos) = angle.sin_cos();
-        let push = (force + POLE_MOMENT * (angle_dot * angle_dot) * sin) / TOTAL_MASS;
-        let angle_acc = (GRAVITY * sin - cos * push) / (HALF_POLE * (4.0 / 3.0 - POLE_MASS * (cos * cos) / TOTAL_MASS));
-        let x_acc = push - POLE_MOMENT * angle_acc * cos / TOTAL_MASS;
-
-        // Plain Euler: positions move with the speeds from before this step.
-        let x = x + DT * x_dot;
-        let angle = angle + DT * angle_dot;
-        self.body.state = [x, x_dot + DT * x_acc, angle, angle_dot + DT * angle_acc];
-
+        self.body.state = pushed(self.body.state, choice(action) == 1);
+        let [x, _, angle, _] = self.body.state;
         let terminated = x.abs() > MAX_X || angle.abs() > MAX_ANGLE;
         let reward = match (self.sutton_barto_reward, terminated) {
             (false, _) => 1.0,
@@ -96,4 +86,15 @@ impl Env for CartPole {
         let [x, _, angle, _] = self.body.state;
         render::cartpole(x, angle, MAX_X)
     }
+}
+
+/// The state one tick after a push to the right, or to the left.
+pub(super) fn pushed([x, x_dot, angle, angle_dot]: [f64; 4], right: bool) -> [f64; 4] {
+    let force = if right { FORCE } else { -FORCE };
+    let (sin, cos) = angle.sin_cos();
+    let push = (force + POLE_MOMENT * (angle_dot * angle_dot) * sin) / TOTAL_MASS;
+    let angle_acc = (GRAVITY * sin - cos * push) / (HALF_POLE * (4.0 / 3.0 - POLE_MASS * (cos * cos) / TOTAL_MASS));
+    let x_acc = push - POLE_MOMENT * angle_acc * cos / TOTAL_MASS;
+    // Plain Euler: positions move with the speeds from before this step.
+    [x + DT * x_dot, x_dot + DT * x_acc, angle + DT * angle_dot, angle_dot + DT * angle_acc]
 }

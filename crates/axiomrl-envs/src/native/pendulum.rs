@@ -1,5 +1,6 @@
 //! Pendulum-v1: swing a pendulum up and hold it there with a motor too weak to lift it at once.
 
+use super::wrapped;
 use crate::{BoxSpace, Env, EnvError, Frame, ObsMut, Rng, Space, Step, render, snapshot};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
@@ -89,9 +90,4 @@ impl Env for Pendulum {
     fn render(&self) -> Option<Frame> {
         render::pendulum(self.body.state[0], f64::from(self.body.torque / MAX_TORQUE))
     }
-}
-
-/// The same angle in [−π, π).
-fn wrapped(angle: f64) -> f64 {
-    (angle + PI).rem_euclid(2.0 * PI) - PI
 }

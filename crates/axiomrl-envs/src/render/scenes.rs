@@ -88,3 +88,16 @@ pub(crate) fn mountain_car(position: f64, goal: f64) -> Option<Frame> {
     canvas.circle(place(10.0, 8.0), 8.0, GREY);
     Some(canvas.finish())
 }
+
+/// A mass at `(x, y)` in a square room whose walls are `wall` from the origin, the goal in the middle, and the force on it.
+pub(crate) fn point_mass((x, y): Point, (push_x, push_y): Point, wall: f64) -> Option<Frame> {
+    let mut canvas = Canvas::new(500, 500)?;
+    let scale = 230.0 / wall;
+    let (centre, mass) = ((250.0, 250.0), (250.0 + x * scale, 250.0 + y * scale));
+    let (low, high) = (20.0, 480.0);
+    canvas.line(&[(low, low), (low, high), (high, high), (high, low), (low, low)], 2.0, INK);
+    canvas.circle(centre, 14.0, GOLD);
+    canvas.line(&[mass, (mass.0 + 40.0 * push_x, mass.1 + 40.0 * push_y)], 4.0, BLUE);
+    canvas.circle(mass, 10.0, RED);
+    Some(canvas.finish())
+}

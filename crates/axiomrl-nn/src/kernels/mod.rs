@@ -9,6 +9,7 @@ pub mod math;
 pub mod matmul;
 pub mod patches;
 pub mod pooling;
+pub mod softmax;
 pub mod tiling;
 pub mod transpose;
 pub mod vector;

@@ -51,6 +51,13 @@ impl MlpPass<'_> {
         gradient
     }
 
+    /// Both at once, in one way back: of the parameters, and of the input.
+    pub fn gradients(&self, by_outputs: &[f32]) -> (Pooled, Pooled) {
+        let (mut params, mut x) = (Pooled::new(self.net.params.as_slice().len()), Pooled::new(self.x.len()));
+        self.backward(by_outputs, Some(&mut params), Some(&mut x));
+        (params, x)
+    }
+
     /// The gradient by the parameters of `Σ along · slope`, where the slope is what [`input_gradient`](Self::input_gradient) gives
     /// for `by_outputs`, and `along` a direction for each row, in the layout of the input. Exact, and the cost of a backward
     /// pass.

@@ -46,6 +46,8 @@ fn check(spec: MlpSpec, members: usize, rows: usize, shared: bool, seed: u64) {
     let by_outputs = values(&weights_again);
     assert_eq!(&pass.params_gradient(&by_outputs)[..], &got[..], "dp of the pass of {what}");
     assert_eq!(&pass.input_gradient(&by_outputs)[..], &grad_of(&x, &grads)[..], "dx of the pass of {what}");
+    let (by_params, by_input) = pass.gradients(&by_outputs);
+    assert_eq!((&by_params[..], &by_input[..]), (&got[..], &grad_of(&x, &grads)[..]), "both of the pass of {what}");
 
     let mut inferred = Vec::new();
     net.infer(&x_values, rows, &mut inferred);

@@ -1,5 +1,6 @@
 //! Tests of the public interface, in one binary because linking is slow.
 
+mod attention;
 mod composed;
 mod convolution;
 mod decoder;

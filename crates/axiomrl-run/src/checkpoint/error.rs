@@ -55,7 +55,7 @@ impl CheckpointError {
         move |source| Self::Read { path: path.to_path_buf(), source }
     }
 
-    pub(super) fn damaged(dir: &Path, file: &str, reason: impl Into<String>) -> Self {
+    pub(crate) fn damaged(dir: &Path, file: &str, reason: impl Into<String>) -> Self {
         let (file, reason) = (file.to_owned(), reason.into());
         Self::Damaged { path: dir.to_path_buf(), file, reason, remedy: remedy(dir) }
     }

@@ -24,7 +24,8 @@ impl Trainer {
         let (evaluates, logs, saves) =
             (crossed(config.eval_every()), crossed(config.log_interval), crossed(config.checkpoint_every()));
         let mut evaluation = None;
-        if over || evaluates {
+        // Without an environment there is nothing to report but losses; the run has said so.
+        if (over || evaluates) && self.evaluator.has_environments() {
             evaluation = self.evaluate()?;
             // An evaluation that was broken off leaves nothing behind: it stays due.
             if evaluation.is_none() {

@@ -50,9 +50,14 @@ impl Trainer {
         let record: Record = part(&saved, "record")?;
         let mut experiment = resumed_experiment(catalogue, &saved, &run_dir, total_timesteps)?;
         experiment.prior = options.prior.clone();
+        let told = experiment.load_prior().map_err(SessionError::from)?;
         let restored = Restored::new(&experiment, &record, &saved)?;
         let (phases, done) = (restored.agent.phases(experiment.config.total_timesteps), record.env_steps);
         check_length(done, phases.steps, experiment.config.total_timesteps)?;
+        if done == 0 && phases.updates > 0 {
+            // Updates that are made stay made, too.
+            check_length(record.updates, phases.updates, experiment.config.total_timesteps)?;
+        }
         let seconds = checks::seconds(&saved.counters).map_err(SessionError::from)?;
 
         sweep(&run_dir);
@@ -62,8 +67,10 @@ impl Trainer {
         let mut trainer = Self::assemble(experiment, options, Some(folder), observers, env, agent)?;
         trainer.action_map.to_env(&actions, &mut trainer.executed);
         (trainer.actions, trainer.metrics) = (actions, metrics);
-        (trainer.steps_before, trainer.seconds_before) = (record.env_steps, seconds);
+        trainer.seconds_before = seconds;
         trainer.record = record;
+        trainer.at_before = trainer.clock().at;
+        trainer.tell_all(&told)?;
         trainer.take_up(note, begins_anew)?;
         Ok(trainer)
     }
@@ -111,7 +118,9 @@ impl Trainer {
         check_length(0, config.total_timesteps, config.total_timesteps)?;
         let environments = catalogue.environments(&config).map_err(TrainError::environment)?;
         let mut experiment = Experiment::new(config, algorithm, environments);
+        experiment.find_expert(catalogue).map_err(TrainError::environment)?;
         experiment.prior = options.prior.clone();
+        let told = experiment.load_prior().map_err(SessionError::from)?;
         let mut env = experiment.training_env()?;
         let agent = experiment.agent(env.as_ref(), Purpose::Train)?;
         env.reset(None).map_err(TrainError::environment)?;
@@ -120,6 +129,7 @@ impl Trainer {
         let metadata = Metadata { tags: config.tags.clone(), ..Metadata::collect(config.total_timesteps) };
         let folder = Folder::open(run_dir, lock, metadata, &config.env_id)?;
         let mut trainer = Self::assemble(experiment, options, Some(folder), observers, env, agent)?;
+        trainer.tell_all(&told)?;
         trainer.take_up(None, false)?;
         trainer.begin_episodes()?;
         Ok(trainer)
@@ -130,6 +140,9 @@ impl Trainer {
         let clock = self.clock();
         if !clock.is_over() || self.record.served < clock.at {
             return Ok(None);
+        }
+        if !self.evaluator.has_environments() {
+            return self.finish(StopReason::Finished).map(Some);
         }
         self.record.last_evaluation = self.evaluate()?;
         let stopped = self.record.last_evaluation.is_none();

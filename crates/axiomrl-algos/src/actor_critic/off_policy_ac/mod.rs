@@ -64,6 +64,10 @@ impl Algorithm for OffPolicyAc {
         config.learns_from_data()
     }
 
+    fn takes_steps(config: &AcConfig) -> bool {
+        !config.offline || config.online_timesteps > 0
+    }
+
     fn build(config: AcConfig, setup: &Setup) -> Result<Learner, BuildError> {
         config.check()?;
         config.check_vectors(setup)?;

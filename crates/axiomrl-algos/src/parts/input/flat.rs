@@ -59,6 +59,17 @@ impl Flatten {
         self.width
     }
 
+    /// Of each number that the network sees, whether it is one on a scale: choices and pixels are not.
+    pub fn on_a_scale(&self) -> Vec<bool> {
+        let pieces = self.pieces.iter().flat_map(|piece| match piece {
+            Piece::Numbers(columns) => vec![true; columns.len()],
+            Piece::Choice { n, .. } => vec![false; *n],
+        });
+        let mut scaled: Vec<bool> = pieces.collect();
+        scaled.resize(self.width, false);
+        scaled
+    }
+
     /// Rows of [`Flatten::width`] numbers, copied only where they are not what the environment gave.
     pub fn encode<'a>(&self, obs: ObsRef<'a>) -> Cow<'a, [f32]> {
         if let ([Piece::Numbers(all)], true) = (&self.pieces[..], self.bytes.is_empty())
@@ -126,5 +137,6 @@ mod tests {
         let encoder = Flatten::new(&Space::Dict { entries });
         let row = ObsRef { rows: 1, floats: &[1.0, 7.0, 8.0], bytes: &[0, 255] };
         assert_eq!(&encoder.encode(row)[..], [0.0, 1.0, 7.0, 8.0, 0.0, 1.0]);
+        assert_eq!(encoder.on_a_scale(), [false, false, true, true, false, false]);
     }
 }

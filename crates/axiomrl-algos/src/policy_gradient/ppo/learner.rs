@@ -69,6 +69,21 @@ impl PpoLearner {
     }
 }
 
+impl PpoLearner {
+    /// How likely the policy is to choose these actions, whoever chose them, as logarithms. Rows are standardised as the policy
+    /// takes them; nothing is remembered.
+    pub fn log_probs(&mut self, input: ActInput<'_>, actions: &[f32], log_probs: &mut [f32]) {
+        let mut empty = vec![0.0; input.rows() * self.net.state_width()];
+        let starts = vec![true; input.rows()];
+        self.net.infer(Sequences::single(input.obs, &starts), &mut empty, &mut self.head, None);
+        let heads = self.head.chunks_exact(self.distribution.head_width());
+        let rows = heads.zip(actions.chunks_exact(self.distribution.action_width())).zip(log_probs);
+        for (row, ((head, action), log_prob)) in rows.enumerate() {
+            *log_prob = self.distribution.log_prob(head, self.log_std.as_slice(), input.mask(row), action);
+        }
+    }
+}
+
 impl Actor for PpoLearner {
     fn memory_width(&self) -> usize {
         self.net.state_width()

@@ -41,7 +41,7 @@ use crate::regimes::{Learner, RolloutSettings};
 use crate::registry::Algorithm;
 use axiomrl_core::Schedule;
 use axiomrl_nn::Activation;
-use learner::PpoLearner;
+pub(crate) use learner::PpoLearner;
 
 settings! {
     /// Settings of PPO, with a memory or without.
@@ -50,37 +50,7 @@ settings! {
         ..rollout,
         ..network,
         ..memory,
-        /// Passes over each rollout.
-        #[garde(range(min = 1, max = 1000))]
-        pub update_epochs: usize,
-        /// Steps per update; with a memory, in whole sequences.
-        #[garde(range(min = 1, max = 10_000_000))]
-        pub minibatch_size: usize,
-        /// How far the probability ratio may move.
-        #[garde(custom(Schedule::range_ok(0.0, 10.0)))]
-        pub clip_coef: Schedule,
-        /// How far a value may move per update; absent leaves it free.
-        #[garde(inner(range(min = 0.0)))]
-        pub value_clip_coef: Option<f32>,
-        /// Weight of the entropy bonus.
-        #[garde(custom(Schedule::range_ok(0.0, 10.0)))]
-        pub ent_coef: Schedule,
-        /// Weight of the value loss.
-        #[garde(range(min = 0.0, max = 100.0))]
-        pub vf_coef: f32,
-        /// Largest global norm of the gradient of policy and value together.
-        #[garde(range(min = 0.0))]
-        pub max_grad_norm: f32,
-        /// Standardise advantages within each minibatch.
-        pub normalize_advantage: bool,
-        /// Divergence at which the passes over a rollout end; absent makes them all.
-        #[garde(inner(range(min = 0.0)))]
-        pub target_kl: Option<f32>,
-        /// One torso for policy and value together: what looks at images, the hidden layers, the memory.
-        pub shared: bool,
-        /// Logarithm of the initial standard deviation of Box actions.
-        #[garde(range(min = -20.0, max = 2.0))]
-        pub log_std_init: f32,
+        ..ppo,
     }
 }
 
@@ -115,7 +85,7 @@ impl Default for PpoConfig {
 
 impl PpoConfig {
     /// How rollouts are made; without a memory a sequence is one step.
-    fn rollout(&self) -> RolloutSettings {
+    pub(crate) fn rollout(&self) -> RolloutSettings {
         let sequence_length = if self.memory == MemoryKind::None { 1 } else { self.sequence_length };
         RolloutSettings { num_steps: self.num_steps, sequence_length, gamma: self.gamma, gae_lambda: self.gae_lambda }
     }
@@ -130,6 +100,34 @@ impl PpoConfig {
         }
     }
 }
+
+/// PPO's settings out of those of an algorithm that it learns for: the groups that both declare, and `memory` or none.
+macro_rules! ppo_config {
+    ($config:expr, $($memory:tt)*) => {
+        $crate::policy_gradient::PpoConfig {
+            learning_rate: $config.learning_rate.clone(),
+            num_steps: $config.num_steps,
+            gamma: $config.gamma,
+            gae_lambda: $config.gae_lambda,
+            vision: $config.vision,
+            hidden_sizes: $config.hidden_sizes.clone(),
+            activation: $config.activation,
+            update_epochs: $config.update_epochs,
+            minibatch_size: $config.minibatch_size,
+            clip_coef: $config.clip_coef.clone(),
+            value_clip_coef: $config.value_clip_coef,
+            ent_coef: $config.ent_coef.clone(),
+            vf_coef: $config.vf_coef,
+            max_grad_norm: $config.max_grad_norm,
+            normalize_advantage: $config.normalize_advantage,
+            target_kl: $config.target_kl,
+            shared: $config.shared,
+            log_std_init: $config.log_std_init,
+            ..$($memory)*
+        }
+    };
+}
+pub(crate) use ppo_config;
 
 pub struct Ppo;
 

@@ -22,5 +22,5 @@ use super::super::config::DqnConfig;
 pub const SUMMARY: &str = "Conservative double DQN";
 
 pub fn preset() -> DqnConfig {
-    DqnConfig { cql_alpha: 1.0, double_q: true, ..DqnConfig::default() }
+    DqnConfig { double_q: true, ..super::cql_dqn::preset() }
 }

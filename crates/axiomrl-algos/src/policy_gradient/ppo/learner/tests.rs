@@ -189,7 +189,7 @@ fn rollout(learner: &mut PpoLearner, spaces: &Spaces) -> (Rollout, Vec<bool>, Ve
     let mut rng = stream(5, "rollout");
     let (steps, lanes) = (4, 2);
     let widths = spaces.obs().widths;
-    let mut rollout = Rollout::new(RolloutSpec { steps, lanes, widths, action_width: 2, mask_width: 0 });
+    let mut rollout = Rollout::new(RolloutSpec { steps, lanes, widths, action_width: 2, mask_width: 0, raw: false });
     let mut memory = Memory::new(lanes, learner.memory_width());
     let states = memory.state.clone();
     for t in 0..steps {
