@@ -67,7 +67,7 @@ impl Labels {
         let widths = self.obs.widths();
         // Only what is really there takes memory, whatever the count says.
         let mut part = |width: usize| {
-            let (length, mut bytes) = (rows as u64 * width as u64, Vec::new());
+            let (length, mut bytes) = ((rows as u64).saturating_mul(width as u64), Vec::new());
             from.take(length).read_to_end(&mut bytes)?;
             if bytes.len() as u64 == length { Ok(bytes) } else { Err(damaged()) }
         };

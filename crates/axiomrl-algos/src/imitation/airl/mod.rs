@@ -143,6 +143,10 @@ impl Algorithm for Airl {
         Ppo::check_setup(&config.ppo(), setup)
     }
 
+    fn wants_data(_config: &AirlConfig) -> bool {
+        true
+    }
+
     fn build(config: AirlConfig, setup: &Setup) -> Result<Learner, BuildError> {
         Ok(Learner::OnPolicy(Box::new(config.learner(setup)?), config.ppo().rollout()))
     }

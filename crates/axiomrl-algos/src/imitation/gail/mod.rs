@@ -204,6 +204,10 @@ impl Algorithm for Gail {
         idle
     }
 
+    fn wants_data(_config: &GailConfig) -> bool {
+        true
+    }
+
     fn build(config: GailConfig, setup: &Setup) -> Result<Learner, BuildError> {
         Ok(Learner::OnPolicy(Box::new(config.learner(setup)?), config.ppo().rollout()))
     }
