@@ -96,6 +96,12 @@ pub struct DatasetBuilder {
 
 impl DatasetBuilder {
     pub fn new(spaces: Spaces) -> Result<Self, StoreError> {
+        Self::with_capacity(spaces, 0)
+    }
+
+    /// With room for that many transitions, so that a store whose size is known need not be copied while it grows. It grows
+    /// past them all the same.
+    pub fn with_capacity(spaces: Spaces, transitions: usize) -> Result<Self, StoreError> {
         let obs = spaces.obs();
         let frames = obs.byte_frames();
         let invalid = |problem: &str| Err(StoreError::Invalid(format!("a dataset {problem}")));
@@ -109,7 +115,7 @@ impl DatasetBuilder {
             return invalid("with stacked images needs frames that fill them");
         }
         let spec = RingSpec {
-            capacity: 1024,
+            capacity: transitions.max(1024),
             lanes: 1,
             widths: obs.widths,
             byte_frames: frames,

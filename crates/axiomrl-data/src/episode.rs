@@ -40,6 +40,25 @@ impl EpisodeBuf {
     pub fn episode_return(&self) -> f64 {
         self.rewards.iter().map(|&reward| f64::from(reward)).sum()
     }
+
+    /// Refuses columns that are not as long as the spaces ask for.
+    pub fn check(&self, spaces: &Spaces) -> Result<(), String> {
+        let (steps, widths) = (self.steps(), spaces.obs().widths);
+        for (what, found, expected) in [
+            ("observed numbers", self.obs.floats.len(), (steps + 1) * widths.floats),
+            ("observed bytes", self.obs.bytes.len(), (steps + 1) * widths.bytes),
+            ("mask entries", self.masks.len(), (steps + 1) * spaces.masks),
+            ("numbers of actions", self.actions.len(), steps * spaces.action.width()),
+        ] {
+            if found != expected {
+                return Err(format!("{found} {what} for {steps} steps, where its spaces ask for {expected}"));
+            }
+        }
+        if self.obs.widths() != widths {
+            return Err(format!("rows of observations of {:?}, where its spaces have {widths:?}", self.obs.widths()));
+        }
+        Ok(())
+    }
 }
 
 /// Where data comes from, as far as its file says.
@@ -56,6 +75,23 @@ pub struct Metadata {
     pub author_email: Vec<String>,
     pub code_permalink: Option<String>,
     pub description: Option<String>,
+}
+
+/// The next episode of a reader, whose columns are as long as they should be.
+pub(crate) fn next_checked(
+    reader: &mut dyn EpisodeReader,
+    spaces: &Spaces,
+    number: usize,
+) -> Result<Option<EpisodeBuf>, DataError> {
+    let Some(episode) = reader.next_episode()? else { return Ok(None) };
+    let name = || reader.name().to_owned();
+    episode.check(spaces).map_err(|problem| DataError::Content {
+        name: name(),
+        episode: number,
+        step: None,
+        problem,
+    })?;
+    Ok(Some(episode))
 }
 
 /// Hands out episodes one after the other, so that no file need be held whole.

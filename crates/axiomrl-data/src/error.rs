@@ -21,6 +21,8 @@ pub enum DataError {
     /// What is wrong with the numbers, and where; both are counted from 0.
     #[error("{name}, episode {episode}{}: {problem}", step.map(|step| format!(", step {step}")).unwrap_or_default())]
     Content { name: String, episode: usize, step: Option<usize>, problem: String },
+    #[error("{name}: it holds no step; record some, or name another file")]
+    Empty { name: String },
     /// The data is of another environment.
     #[error("{name}: {problem}")]
     Spaces { name: String, problem: String },

@@ -12,14 +12,22 @@
 //! | Minari folders, HDF5 and Arrow | yes | HDF5 |
 
 mod describe;
+mod element;
 mod episode;
 mod error;
+mod files;
+mod fit;
+mod flat;
+mod hdf5;
 mod load;
 pub mod minari;
 mod mix;
 pub mod npz;
 mod open;
 mod recording;
+mod rows;
+#[cfg(test)]
+mod testing;
 
 pub use describe::{ActionColumn, Column, Description, Histogram, NotFinite, Spread, describe};
 pub use episode::{Ending, EpisodeBuf, EpisodeReader, Metadata};

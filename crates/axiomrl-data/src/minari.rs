@@ -1,30 +1,40 @@
-//! Minari's folders.
+//! Minari's folders: `<root>/<id>/data` with a `metadata.json` and the episodes, as one HDF5 file or as an Arrow file for each.
+//!
+//! Both are read; HDF5 is written. Images packed as JPEG, `parquet`, and spaces of text are refused by name. A Tuple is read as a Dict
+//! with the names `0`, `1`, and so on. `infos/action_mask`, where it has an entry for each choice, is read and written as the choices
+//! that were allowed; other infos are passed over.
+
+mod arrow;
+mod env_specs;
+mod episode;
+mod hdf5;
+mod id;
+mod json;
+mod metadata;
+mod spaces;
+#[cfg(test)]
+mod tests;
+mod writer;
 
 use crate::{DataError, EpisodeReader};
+pub use id::{check_id, find, root};
+use metadata::{Format, Head};
 use std::path::{Path, PathBuf};
 
-/// `MINARI_DATASETS_PATH`, or `~/.minari/datasets`.
-pub fn root() -> Option<PathBuf> {
-    std::env::var_os("MINARI_DATASETS_PATH").map(PathBuf::from)
-}
+pub(crate) use metadata::METADATA;
 
-/// The `data` folder that a path or an id means.
-pub fn find(path_or_id: &Path) -> Result<PathBuf, DataError> {
-    Err(DataError::file(path_or_id, "not there yet"))
-}
-
-/// Refuses an id that Minari does not take: `(namespace/)*name-v<number>`.
-pub fn check_id(id: &str) -> Result<(), DataError> {
-    Err(DataError::Invalid(id.into()))
-}
-
-/// Opens a folder, HDF5 or Arrow.
+/// Opens the dataset that [`find`] finds.
 pub fn open(path_or_id: &Path) -> Result<Box<dyn EpisodeReader>, DataError> {
-    Err(DataError::file(path_or_id, "not there yet"))
+    let data = find(path_or_id)?;
+    let head = Head::read(&data)?;
+    Ok(match head.format {
+        Format::Hdf5 => Box::new(hdf5::Reader::open(&data, head)?),
+        Format::Arrow => Box::new(arrow::Reader::open(&data, head)?),
+    })
 }
 
 /// Writes all episodes to `<root>/<id>/data` as HDF5 and returns that folder, which is there as a whole or not at all. One that
-/// is there already is refused.
-pub fn write(root: &Path, _id: &str, _reader: &mut dyn EpisodeReader) -> Result<PathBuf, DataError> {
-    Err(DataError::file(root, "not there yet"))
+/// is there already is refused. Numbers are held in memory until all are there.
+pub fn write(root: &Path, id: &str, reader: &mut dyn EpisodeReader) -> Result<PathBuf, DataError> {
+    writer::write(root, id, reader)
 }

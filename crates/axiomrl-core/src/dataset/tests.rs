@@ -57,6 +57,14 @@ fn many_episodes_grow_the_store() {
     let dataset = built(&[EPISODE; 1500]);
     assert_eq!((dataset.len(), dataset.spec().capacity, dataset.oldest(0)), (3000, 3000, 0));
     assert_eq!(dataset.episode_of(0, 2999), 2998..3000);
+    // Room that was taken before changes nothing, be it too little or too much.
+    for room in [1, 2999, 5000] {
+        let mut builder = DatasetBuilder::with_capacity(spaces(), room).unwrap();
+        (0..1500).for_each(|_| builder.push(&EPISODE).unwrap());
+        let roomy = builder.build().unwrap();
+        assert_eq!((roomy.sha256(), roomy.len(), roomy.spec().capacity), (dataset.sha256(), 3000, 3000));
+        assert_eq!(roomy.episodes(), dataset.episodes());
+    }
 }
 
 #[test]
