@@ -111,4 +111,26 @@ mod tests {
         fold_back(&mut sums, &mut beyond, false, 0.5);
         assert_eq!((sums, beyond), ([3.0, 4.0, 4.0], [0.125, 0.25, 0.5]));
     }
+
+    #[test]
+    fn the_value_of_the_last_observation_counts_where_an_episode_was_cut_off() {
+        use crate::testing::vector_and_image;
+        use axiomrl_envs::{BoxSpace, Space};
+        for setup in vector_and_image(&Space::Box(BoxSpace::uniform(2, -1.0, 1.0))) {
+            let data = super::super::learner::tests::dataset(&setup.spaces, &[5, 4, 3]);
+            let reward = axiomrl_core::RewardScale { scale: 0.5, ..Default::default() };
+            let setup = Setup { prior: Some(data.clone()), reward, ..setup };
+            let config = RegressionConfig { hidden_sizes: vec![8], gamma: 0.8, ..super::super::presets::marwil() };
+            let mut judge = ByReturns::new(&config, &setup, &mut setup.rng("init")).unwrap();
+            // The first and third episode ended by themselves; the second is transitions 5 to 8.
+            let found = judge.outcomes.as_mut().unwrap().returns(&[3, 6, 8, 11], &judge.value).unwrap();
+            let mut batch = Batch::default();
+            data.gather(&[8], 1.0, Default::default(), &mut batch).unwrap();
+            let last = judge.value.values(batch.next_obs())[0];
+            let r = |number: u64| 0.5 * data.reward(number);
+            let wanted = [r(3) + 0.8 * r(4), r(6) + 0.8 * r(7) + 0.64 * r(8) + 0.512 * last, r(8) + 0.8 * last, r(11)];
+            assert!(found.iter().zip(wanted).all(|(a, b)| (a - b).abs() < 1e-5), "{found:?} {wanted:?}");
+            assert!(last.abs() > 1e-3);
+        }
+    }
 }

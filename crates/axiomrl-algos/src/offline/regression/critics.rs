@@ -93,6 +93,15 @@ impl Critics {
         lowest_of(&out, self.members, actions.len(), at)
     }
 
+    /// Q_i(s, a) of every critic, one after the other.
+    #[cfg(test)]
+    pub fn all(&self, asked: Asked, obs: ObsRef<'_>, actions: &[f32]) -> Vec<f32> {
+        let net = if asked == Asked::Online { &self.online.net } else { &self.target };
+        let Some(choices) = self.choices else { return net.infer(obs, actions) };
+        let out = net.infer(obs, &[]);
+        (0..self.members * obs.rows).map(|at| out[at * choices + actions[at % obs.rows] as usize]).collect()
+    }
+
     /// One step down coef * sum_i mean huber(Q_i(s, a) - y), where huber of a small error is half its square.
     pub fn step(
         &mut self,

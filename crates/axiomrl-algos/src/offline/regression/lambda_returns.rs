@@ -177,3 +177,87 @@ fn standardise(values: &mut [f32]) {
     let scale = 1.0 / (variance.sqrt() + EPSILON);
     values.iter_mut().for_each(|v| *v = ((f64::from(*v) - mean) * scale) as f32);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::presets;
+    use super::*;
+    use crate::agent::Setup;
+    use axiomrl_core::{Dataset, DatasetBuilder, Episode, stream};
+    use axiomrl_envs::{BoxSpace, ObsRef, Space, Spaces};
+
+    /// Three episodes of two steps, rewards 1 and 1 each; the second was cut off.
+    fn data(spaces: &Spaces) -> Dataset {
+        let mut builder = DatasetBuilder::new(spaces.clone()).unwrap();
+        for (number, terminated) in [true, false, true].into_iter().enumerate() {
+            let seen = [0.1, 0.2, 0.3].map(|x| x + number as f32);
+            let episode = Episode {
+                obs: ObsRef::of_floats(3, &seen),
+                masks: &[],
+                action: &[0.0, 0.5],
+                reward: &[1.0, 1.0],
+                terminated: &[false, terminated],
+                truncated: &[false, !terminated],
+            };
+            builder.push(&episode).unwrap();
+        }
+        builder.build().unwrap()
+    }
+
+    fn returns(portion: usize) -> (LambdaReturns, ValueNet, Setup) {
+        let unit = || Space::Box(BoxSpace::uniform(1, -1.0, 1.0));
+        let spaces = Spaces::new(unit(), unit());
+        let setup = Setup { prior: Some(data(&spaces)), ..Setup::new(spaces) };
+        let config = RegressionConfig { gamma: 0.5, td_lambda: 0.5, ..presets::awr() };
+        let value = ValueNet::new(&config, &setup, &mut stream(1, "init")).unwrap();
+        let recorded = Recorded::of(&setup).unwrap().unwrap();
+        (LambdaReturns { portion, ..LambdaReturns::new(&config, recorded, 2.0, &value) }, value, setup)
+    }
+
+    #[test]
+    fn lambda_returns_by_hand() {
+        let (mut found, ..) = returns(100);
+        found.values = vec![7.0, 2.0, 7.0, 2.0, 7.0, 2.0];
+        found.finals = vec![4.0; 3];
+        found.take_returns();
+        // 1 + 1/2 * (1/2 * 2 + 1/2 * 1) where the episode ended, and with 1 + 1/2 * 4 in the place of the 1 where it was cut off.
+        assert_eq!(found.returns, [1.75, 1.0, 2.25, 3.0, 1.75, 1.0]);
+        let differences = [1.75 - 7.0, -1.0, 2.25 - 7.0, 1.0, 1.75 - 7.0, -1.0f64];
+        let mean = differences.iter().sum::<f64>() / 6.0;
+        let std = (differences.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / 6.0).sqrt();
+        for (found, difference) in found.advantages.iter().zip(differences) {
+            assert!((f64::from(*found) - (difference - mean) / (std + 1e-5)).abs() < 1e-5);
+        }
+    }
+
+    #[test]
+    fn a_dataset_is_valued_portion_by_portion_with_the_same_result() {
+        let (mut whole, value, setup) = returns(100);
+        assert_eq!(whole.advance(&value).unwrap(), Some(Turn::Value));
+        for portion in [1, 2, 4, 5] {
+            let (mut found, ..) = returns(portion);
+            let mut calls = 1;
+            while found.advance(&value).unwrap().is_none() {
+                calls += 1;
+            }
+            assert_eq!(calls, 6usize.div_ceil(portion));
+            assert_eq!((&found.returns, &found.finals, &found.values), (&whole.returns, &whole.finals, &whole.values));
+            // Nothing is due again until the value has learned.
+            assert_eq!(found.advance(&value).unwrap(), Some(Turn::Value));
+        }
+        // In the unit of rewards: twice what the network gives.
+        let seen = [1.1, 1.2, 1.3];
+        let values = value.values(ObsRef::of_floats(3, &seen));
+        assert_eq!(whole.values[2..4], [2.0 * values[0], 2.0 * values[1]]);
+        assert_eq!(whole.finals[1], 2.0 * values[2]);
+        assert_eq!(setup.prior.unwrap().len(), 6);
+    }
+
+    #[test]
+    fn a_place_beyond_the_dataset_is_refused() {
+        let (mut found, ..) = returns(100);
+        found.place.valued = 7;
+        let mut saved = crate::state::Snapshot::default();
+        assert!(found.visit_state(&mut StateIo::save(&mut saved, None)).is_err());
+    }
+}

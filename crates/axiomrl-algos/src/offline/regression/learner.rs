@@ -85,4 +85,4 @@ impl ReplayLearner for RegressionLearner {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
