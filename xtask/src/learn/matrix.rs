@@ -59,7 +59,13 @@ const FROZEN_DISCRIMINATOR: Control =
 /// Demonstrations of nobody.
 const RANDOM_EXPERT: Control =
     Control { name: "random_expert", set: &["dataset.dataset_kind=random", "dataset.dataset_id=null"] };
-/// Copies the average of all that was done.
+/// The name is its own control: all of the record counts alike.
+const COPIES_ALL: Control = Control { name: "copies_all", set: &[] };
+/// TD3 on recorded data: critics that are never contradicted.
+const NO_ANCHOR: Control = Control { name: "no_anchor", set: &["algo_kwargs.bc_alpha=1e6"] };
+/// Plain copying of as many answers: the policy never sees where it would go itself.
+const EXPERT_DRIVES: Control = Control { name: "expert_drives", set: &["algo_kwargs.beta_decay=1"] };
+/// A policy that does what it is told earns less when it is told to.
 const ASKED_FOR_LITTLE: Control = Control { name: "asked_for_150", set: &["algo_kwargs.target_return=150"] };
 
 /// All rows, in the order of the report.
@@ -136,6 +142,38 @@ pub const MATRIX: &[Row] = &[
     // Marks of tasks with goals are the part of the episodes that must reach theirs.
     row("her/bitflip", "BitFlip-v0", 0.95, 30_000),
     row("her/point_goal", "PointGoal-v0", 0.95, 20_000),
+    // Recorded data: the limit is one of updates where no step is taken. `mixed` is half random, `narrow` one expert.
+    row("rlpd/mountaincarcontinuous", "MountainCarContinuous-v0", 90.0, 10_000),
+    row("rlpd/pendulum", "Pendulum-v1", -200.0, 2000),
+    row("iql/pendulum_mixed", "Pendulum-v1", -250.0, 20_000),
+    row("cql/pendulum_mixed", "Pendulum-v1", -250.0, 20_000),
+    row("td3_bc/pendulum_mixed", "Pendulum-v1", -250.0, 20_000),
+    row("rebrac/pendulum_mixed", "Pendulum-v1", -250.0, 20_000),
+    row("edac/pendulum_mixed", "Pendulum-v1", -250.0, 20_000),
+    row("xql/pendulum_mixed", "Pendulum-v1", -300.0, 20_000),
+    row("awac/pendulum_mixed", "Pendulum-v1", -300.0, 20_000),
+    row("crr/pendulum_mixed", "Pendulum-v1", -300.0, 20_000),
+    row("awr/pendulum_mixed", "Pendulum-v1", -300.0, 20_000),
+    row("marwil/pendulum_mixed", "Pendulum-v1", -300.0, 20_000),
+    row("cal_ql/pendulum_mixed", "Pendulum-v1", -300.0, 20_000),
+    row("bcq/pendulum_mixed", "Pendulum-v1", -300.0, 20_000),
+    row("bear/pendulum_mixed", "Pendulum-v1", -300.0, 20_000),
+    row("sac_n/pendulum_mixed", "Pendulum-v1", -300.0, 20_000),
+    row("bc/pendulum_narrow", "Pendulum-v1", -250.0, 20_000),
+    row("td3_bc/pendulum_narrow", "Pendulum-v1", -250.0, 20_000),
+    row("iql/pendulum_narrow", "Pendulum-v1", -250.0, 20_000),
+    row("xql/pendulum_narrow", "Pendulum-v1", -250.0, 20_000),
+    row("awac/pendulum_narrow", "Pendulum-v1", -250.0, 20_000),
+    row("bc/pendulum_expert", "Pendulum-v1", -200.0, 5000),
+    row("cql_dqn/cartpole_replay", "CartPole-v1", 450.0, 20_000),
+    row("discrete_bcq/cartpole_replay", "CartPole-v1", 450.0, 20_000).reported(),
+    row("decision_transformer/cartpole_replay", "CartPole-v1", 400.0, 5000),
+    row("gail/cartpole_fixed", "CartPoleFixedHorizon-v0", 450.0, 200_000),
+    row("gail/pendulum", "Pendulum-v1", -300.0, 300_000),
+    row("gail/acrobot", "Acrobot-v1", -120.0, 200_000).sampled(),
+    row("gail/context", "Context-v0", 37.5, 40_000),
+    row("airl/cartpole_fixed", "CartPoleFixedHorizon-v0", 450.0, 200_000),
+    row("dagger/cartpole", "CartPole-v1", 490.0, 2500),
     row("dqn/cartpole", "CartPole-v1", 475.0, 50_000).control(NO_LEARNING),
     row("dqn/acrobot", "Acrobot-v1", -100.0, 100_000).control(NO_LEARNING),
     row("dqn/mountaincar", "MountainCar-v0", -120.0, 120_000).control(NO_LEARNING),
@@ -156,6 +194,18 @@ pub const MATRIX: &[Row] = &[
     row("drqv2/pendulum_pixels", "PendulumPixels-v0", -250.0, 50_000).control(NO_LEARNING),
     // Without augmentation it learns less, but enough for the mark: for comparison, seed by seed.
     row("drqv2/pendulum_pixels", "PendulumPixels-v0", -250.0, 50_000).control(NO_SHIFT).reported(),
+    row("rlpd/mountaincarcontinuous", "MountainCarContinuous-v0", 50.0, 10_000).control(NOTHING_RECORDED),
+    // Copying a record that is half random earns about what it does on average.
+    row("bc/pendulum_mixed", "Pendulum-v1", -500.0, 20_000).control(COPIES_ALL),
+    row("cql_dqn/cartpole_replay", "CartPole-v1", 450.0, 20_000).control(NO_PENALTY),
+    row("td3_bc/pendulum_narrow", "Pendulum-v1", -700.0, 20_000).control(NO_ANCHOR),
+    row("decision_transformer/cartpole_replay", "CartPole-v1", 250.0, 5000).control(ASKED_FOR_LITTLE),
+    row("gail/cartpole_fixed", "CartPoleFixedHorizon-v0", 100.0, 200_000).control(FROZEN_DISCRIMINATOR).sampled(),
+    row("gail/cartpole_fixed", "CartPoleFixedHorizon-v0", 100.0, 200_000).control(RANDOM_EXPERT).sampled(),
+    row("gail/pendulum", "Pendulum-v1", -700.0, 300_000).control(RANDOM_EXPERT).sampled(),
+    row("gail/acrobot", "Acrobot-v1", -400.0, 200_000).control(FROZEN_DISCRIMINATOR).sampled(),
+    row("gail/context", "Context-v0", 20.0, 40_000).control(FROZEN_DISCRIMINATOR).sampled(),
+    row("dagger/cartpole", "CartPole-v1", 490.0, 2500).control(EXPERT_DRIVES),
     // Chance reaches some goals; a fifth of them would already be much.
     row("her/bitflip", "BitFlip-v0", 0.2, 30_000).control(NO_HINDSIGHT),
     // Wide goals are met by chance often enough to be learned without hindsight, but not without learning.
