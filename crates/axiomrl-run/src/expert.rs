@@ -19,10 +19,10 @@ impl Catalogue {
         let name = config.algo_kwargs.0.get("expert")?.as_str()?.to_owned();
         if name == SCRIPTED {
             let (env, spaces) = (config.env_id.clone(), spaces.clone());
-            return Some(Arc::new(move || Rules::new(&env, &spaces)));
+            return Some(Arc::new(move || Rules::expert(&env, &spaces)));
         }
         let (catalogue, path, seed) = (self.clone(), PathBuf::from(name), config.seed);
-        Some(Arc::new(move || Trained::new(&catalogue, &path, seed)))
+        Some(Arc::new(move || Trained::expert(&catalogue, &path, seed)))
     }
 }
 
@@ -34,7 +34,7 @@ struct Rules {
 }
 
 impl Rules {
-    fn new(env: &str, spaces: &Spaces) -> Result<Box<dyn Expert>, BuildError> {
+    fn expert(env: &str, spaces: &Spaces) -> Result<Box<dyn Expert>, BuildError> {
         let Some(rules) = scripted::expert(env) else {
             let known: Vec<&str> = scripted::names().collect();
             let problem =
@@ -60,7 +60,7 @@ struct Trained {
 }
 
 impl Trained {
-    fn new(catalogue: &Catalogue, path: &Path, seed: u64) -> Result<Box<dyn Expert>, BuildError> {
+    fn expert(catalogue: &Catalogue, path: &Path, seed: u64) -> Result<Box<dyn Expert>, BuildError> {
         let refused = |problem: String| Problem::new(&["expert"], format!("{}: {problem}", path.display()));
         let policy = TrainedPolicy::load(catalogue, path).map_err(|error| refused(error.to_string()))?;
         if policy.policy.memory_width() > 0 {

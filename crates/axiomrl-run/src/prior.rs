@@ -68,13 +68,10 @@ pub fn check(asked: &DatasetConfig) -> Result<(), (String, String)> {
     if let Some((key, _)) = own.iter().find(|(_, written)| *written) {
         return Err(((*key).to_owned(), "with `dataset_mix` each share has its own; write it there".to_owned()));
     }
-    let shares = asked.dataset_mix.iter().enumerate();
-    shares
-        .map(|(at, share)| {
-            let blame = |(key, problem)| ("dataset_mix".to_owned(), format!("share {at}, `{key}`: {problem}"));
-            Asked::from(share).check().map_err(blame)
-        })
-        .collect()
+    asked.dataset_mix.iter().enumerate().try_for_each(|(at, share)| {
+        let blame = |(key, problem)| ("dataset_mix".to_owned(), format!("share {at}, `{key}`: {problem}"));
+        Asked::from(share).check().map_err(blame)
+    })
 }
 
 impl Asked<'_> {

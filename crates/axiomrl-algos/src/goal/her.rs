@@ -111,6 +111,7 @@ macro_rules! laid_over {
 }
 
 /// The settings of what learns.
+#[expect(clippy::large_enum_variant, reason = "there is one for each run")]
 enum Base {
     Dqn(DqnConfig),
     ActorCritic(AcConfig),

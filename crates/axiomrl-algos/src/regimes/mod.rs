@@ -19,7 +19,6 @@ use crate::parts::checks::BuildError;
 use crate::policy::{Acting, Actor, Policy};
 
 /// A learner and the regime that it learns in.
-#[expect(clippy::large_enum_variant, reason = "there is one for each run")]
 pub enum Learner {
     OnPolicy(Box<dyn RolloutLearner>, RolloutSettings),
     OffPolicy(Box<dyn ReplayLearner>, ReplaySettings),

@@ -53,7 +53,7 @@ fn in_folder(test: impl FnOnce(PathBuf)) {
 
 fn problem(path: &Path) -> String {
     let read = || Recording::read(&mut open(path, &options())?);
-    read().err().expect("it should be refused").to_string()
+    read().expect_err("it should be refused").to_string()
 }
 
 #[test]
@@ -86,10 +86,10 @@ fn damaged_archives_are_refused_wherever_they_are_damaged() {
                 bytes[at] ^= 0x55;
                 fs::write(&path, &bytes).unwrap();
                 // Some bytes mean nothing (dates, arrays that are passed over); no other one goes unnoticed.
-                if let Ok(mut reader) = open(&path, &options()) {
-                    if let Ok(found) = Recording::read(&mut reader) {
-                        assert_eq!(found, good, "byte {at}");
-                    }
+                if let Ok(mut reader) = open(&path, &options())
+                    && let Ok(found) = Recording::read(&mut reader)
+                {
+                    assert_eq!(found, good, "byte {at}");
                 }
             }
         }

@@ -164,7 +164,11 @@ impl Lane {
     /// What environment `i` shows now is the beginning; whatever came before is not part of it.
     fn begin(&mut self, env: &dyn VecEnv, i: usize) {
         let EpisodeBuf { obs, masks, actions, rewards, .. } = &mut self.episode;
-        (obs.floats.clear(), obs.bytes.clear(), masks.clear(), actions.clear(), rewards.clear());
+        obs.floats.clear();
+        obs.bytes.clear();
+        masks.clear();
+        actions.clear();
+        rewards.clear();
         let (state, width) = (env.state(), env.spaces().masks);
         self.see(state.obs.row(i), &state.masks[i * width..(i + 1) * width]);
     }

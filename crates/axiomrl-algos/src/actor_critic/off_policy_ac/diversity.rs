@@ -17,7 +17,7 @@ pub struct Diversity {
 impl Diversity {
     /// Unless it weighs nothing.
     pub fn new(config: &AcConfig, width: usize) -> Option<Self> {
-        (config.diversity_coef > 0.0).then(|| Self { coef: config.diversity_coef, members: config.n_critics, width })
+        (config.diversity_coef > 0.0).then_some(Self { coef: config.diversity_coef, members: config.n_critics, width })
     }
 
     /// Adds the gradient of `coef * agreement` to that of the parameters; gives the agreement and what it adds to the loss.

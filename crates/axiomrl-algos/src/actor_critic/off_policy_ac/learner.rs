@@ -20,7 +20,7 @@ use crate::parts::squashed_actor::{ActorKind, Drawn, Jitter};
 use crate::parts::temperature::{Temperature, TemperatureSetting};
 use crate::parts::torso::MemoryKind;
 use crate::parts::tracked::soft_update;
-use crate::policy::{self, ActInput, Memory, Mode};
+use crate::policy::{ActInput, Memory};
 use crate::regimes::ReplayLearner;
 use crate::state::{StateError, StateIo};
 use axiomrl_core::{Batch, NEXT_ACTION, RETURN_TO_GO};

@@ -17,13 +17,14 @@ impl AcConfig {
         let scalar = self.critic_output == CriticOutput::Scalar;
         let (gap, diverse, best) = (self.cql_alpha > 0.0, self.diversity_coef > 0.0, self.target_samples > 1);
         let draws = [("cql_alpha", gap), ("target_samples", best), ("bc_warmup", self.bc_warmup > 0)];
-        for (key, _) in draws.into_iter().filter(|(_, on)| *on && !gaussian) {
+        if let Some((key, _)) = draws.into_iter().find(|(_, on)| *on && !gaussian) {
             return Err(Problem::new(
                 &[key, "actor"],
                 format!("`{key}` needs a policy with a density; set `actor: tanh_gaussian`"),
             ));
         }
-        for (key, _) in draws[..2].iter().chain(&[("diversity_coef", diverse)]).filter(|(_, on)| *on && !scalar) {
+        let values = [draws[0], draws[1], ("diversity_coef", diverse)];
+        if let Some((key, _)) = values.into_iter().find(|(_, on)| *on && !scalar) {
             return Err(Problem::new(
                 &[key, "critic_output"],
                 format!("`{key}` compares values, not distributions; set `critic_output: scalar`"),

@@ -96,7 +96,7 @@ impl RegressionPolicy {
             let head = &heads[row * width..(row + 1) * width];
             self.distribution.mode(head, self.log_std.as_slice(), input.mask(row), action);
         }
-        self.into_bounds(actions);
+        self.clip_to_bounds(actions);
     }
 
     /// Draws an action for each row.
@@ -122,11 +122,11 @@ impl RegressionPolicy {
                 false => self.distribution.sample(head, log_std.as_slice(), input.mask(row), rng, action),
             }
         }
-        self.into_bounds(actions);
+        self.clip_to_bounds(actions);
     }
 
     /// What the environment takes of what the distribution gave.
-    fn into_bounds(&self, actions: &mut [f32]) {
+    fn clip_to_bounds(&self, actions: &mut [f32]) {
         match self.kind {
             _ if !self.is_box() => {}
             PolicyKind::SquashedGaussian => actions.iter_mut().for_each(|a| *a = a.tanh()),
