@@ -115,7 +115,7 @@ impl AirlConfig {
             updates: self.discriminator_updates,
             batch_size: self.discriminator_batch_size,
             statistics: self.input_statistics,
-            selection: Selection { episodes: self.expert_episodes, every: 1 },
+            selection: Selection { episodes: self.expert_episodes, every: 1, shuffled: false },
             scale_by: self.scale_reward.unwrap_or(true).then_some(self.gamma),
             reward_name: "airl_reward_mean",
         }

@@ -28,7 +28,7 @@
 //!   sign tell the discriminator's work from its bias; `discriminator_learning_rate: 0` shows what the bias alone does, judged by
 //!   sampled actions, since the most likely action of an untrained policy can be lucky.
 //! - Demonstrations with shuffled actions are no control either: the expert's states alone are paid for, and where an action
-//!   shows in the next state they are enough. Demonstrations of a random policy are one.
+//!   shows in the next state they are enough. `shuffle_expert_actions` shows it. Demonstrations of a random policy are a control.
 //! - `input_statistics: expert` standardises what policy and discriminator see by the expert's mean and deviation, clipped at ±10.
 //!   Where a policy can stray without end, as a cart that has dropped its pole, `running` statistics of both would shrink the
 //!   expert's part of the world to a point.
@@ -94,6 +94,8 @@ settings! {
         /// Every so many of the expert's steps are learned from.
         #[garde(range(min = 1, max = 1_000_000))]
         pub expert_subsample: usize,
+        /// Give every observation of the expert the action of another step: a control that shows what states alone teach.
+        pub shuffle_expert_actions: bool,
     }
 }
 
@@ -136,6 +138,7 @@ impl Default for GailConfig {
             gradient_penalty_kind: PenaltyKind::CentralDifference,
             reward_form: RewardForm::Softplus,
             expert_subsample: 1,
+            shuffle_expert_actions: false,
         }
     }
 }
@@ -165,7 +168,11 @@ impl GailConfig {
             updates: self.discriminator_updates,
             batch_size: self.discriminator_batch_size,
             statistics: self.input_statistics,
-            selection: Selection { episodes: self.expert_episodes, every: self.expert_subsample },
+            selection: Selection {
+                episodes: self.expert_episodes,
+                every: self.expert_subsample,
+                shuffled: self.shuffle_expert_actions,
+            },
             scale_by: scaled.then_some(self.gamma),
             reward_name: "gail_reward_mean",
         }
