@@ -92,6 +92,7 @@ impl AmountOption {
 }
 
 /// Someone who acts, with what it takes to let them.
+#[expect(clippy::large_enum_variant, reason = "there are a few at most")]
 enum Actor {
     Random,
     Scripted,

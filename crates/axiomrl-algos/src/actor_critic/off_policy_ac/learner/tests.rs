@@ -2,7 +2,7 @@ use super::super::choices::TargetAction;
 use super::super::presets;
 use super::*;
 use crate::parts::input::Vision;
-use crate::policy::Actor as _;
+use crate::policy::{self, Actor as _, Mode};
 use crate::state::Snapshot;
 use axiomrl_core::{BatchShape, Metrics, stream};
 use axiomrl_envs::{BoxSpace, ObsSpace, Space, Spaces};
