@@ -83,6 +83,7 @@ fn dot(a: &[f32], b: &[f32]) -> f32 {
 mod tests {
     use super::super::presets;
     use super::*;
+    use std::f32::consts::{FRAC_1_SQRT_2, SQRT_2};
     use axiomrl_core::stream;
     use axiomrl_nn::{Activation, Init, Mlp, MlpSpec};
     use rand::RngExt;
@@ -96,7 +97,7 @@ mod tests {
     fn the_agreement_by_hand() {
         let (value, by_slope) = agreement(&[1.0, 0.0, 1.0, 1.0], 2, 2, Counted::of(&[true]));
         close(&[value], &[std::f32::consts::SQRT_2], 1e-5);
-        close(&by_slope[2..], &[0.70711, -0.70711], 1e-5);
+        close(&by_slope[2..], &[FRAC_1_SQRT_2, -FRAC_1_SQRT_2], 1e-5);
         // Both orders of each pair count, divided by N - 1: three that agree make 3 * 2 / 2.
         let (value, by_slope) = agreement(&[2.0, 0.0, 3.0, 0.0, 0.5, 0.0], 3, 2, Counted::of(&[true]));
         close(&[value], &[3.0], 1e-5);
@@ -113,7 +114,7 @@ mod tests {
         let slopes = [1.0, 0.0, 5.0, 5.0, 1.0, 1.0, -5.0, 5.0];
         let (value, by_slope) = agreement(&slopes, 2, 2, Counted::of(&[true, false]));
         close(&[value], &[std::f32::consts::SQRT_2], 1e-5);
-        close(&by_slope, &[0.0, 1.41421, 0.0, 0.0, 0.70711, -0.70711, 0.0, 0.0], 1e-4);
+        close(&by_slope, &[0.0, SQRT_2, 0.0, 0.0, FRAC_1_SQRT_2, -FRAC_1_SQRT_2, 0.0, 0.0], 1e-4);
         let (value, by_slope) = agreement(&[1.0, 0.0, 0.0, 0.0], 2, 2, Counted::of(&[true]));
         assert_eq!((value, by_slope), (0.0, vec![0.0; 4]));
     }
