@@ -50,14 +50,39 @@ pub const LEARNERS: &[(&str, &[&str])] = &[
     ("recurrent_ppo", &[]),
     ("recurrent_sac", &["recurrent_td3"]),
     ("her", &[]),
+];
+
+/// The same for names that learn from recorded data, or from an expert: `tests/recorded.rs` is about them.
+pub const FROM_DATA: &[(&str, &[&str])] = &[
     // Recorded rows beside the run's own; then recorded ones alone, with every term once.
     ("rlpd", &[]),
     ("rebrac", &["td3_bc"]),
     ("cal_ql", &["cql"]),
     ("edac", &["sac_n"]),
+    ("bc", &[]),
+    ("iql", &["xql", "awac", "crr"]),
+    ("marwil", &[]),
+    ("awr", &[]),
+    ("bcq", &[]),
+    ("bear", &[]),
+    ("discrete_bcq", &[]),
+    ("decision_transformer", &[]),
+    ("gail", &[]),
+    ("airl", &[]),
+    ("dagger", &[]),
 ];
 
 /// One registered algorithm for each path through the code.
 pub fn learners() -> impl Iterator<Item = &'static AlgoEntry> {
     registry().iter().filter(|entry| LEARNERS.iter().any(|(name, _)| *name == entry.name))
+}
+
+/// The same of those that learn from recorded data.
+pub fn from_data() -> impl Iterator<Item = &'static AlgoEntry> {
+    registry().iter().filter(|entry| FROM_DATA.iter().any(|(name, _)| *name == entry.name))
+}
+
+/// Whether a name is one of those.
+pub fn is_from_data(entry: &AlgoEntry) -> bool {
+    FROM_DATA.iter().any(|(name, over)| *name == entry.name || over.contains(&entry.name))
 }

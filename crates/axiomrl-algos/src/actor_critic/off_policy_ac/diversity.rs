@@ -83,10 +83,10 @@ fn dot(a: &[f32], b: &[f32]) -> f32 {
 mod tests {
     use super::super::presets;
     use super::*;
-    use std::f32::consts::{FRAC_1_SQRT_2, SQRT_2};
     use axiomrl_core::stream;
     use axiomrl_nn::{Activation, Init, Mlp, MlpSpec};
     use rand::RngExt;
+    use std::f32::consts::{FRAC_1_SQRT_2, SQRT_2};
 
     fn close(found: &[f32], wanted: &[f32], within: f32) {
         assert_eq!(found.len(), wanted.len());
