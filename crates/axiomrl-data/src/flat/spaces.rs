@@ -156,6 +156,10 @@ fn check_shape(table: &dyn Table, info: &ColumnInfo, shape: &[usize], what: &str
 /// A column of one number a row: `[N]` or `[N, 1]`.
 pub(super) fn number_column(table: &dyn Table, key: &str) -> Result<Box<dyn Rows>, DataError> {
     let column = table.require(key)?;
-    check_shape(table, column.info(), &[], "one number")?;
+    let info = column.info();
+    if info.width() != 1 {
+        let problem = format!("has rows of shape {:?}, where there should be one number for each step", info.shape);
+        return Err(DataError::key(table.path(), key, problem));
+    }
     Ok(column)
 }

@@ -273,7 +273,7 @@ fn keys_that_are_missing_or_of_another_shape_are_named() {
     for (key, shape, words) in [
         ("obs", vec![2, 2], "has rows of shape [2], where the observation has [1]"),
         ("actions", vec![2, 2], "has rows of shape [2], where the action, a Box, has [1]"),
-        ("rewards", vec![2, 2], "has rows of shape [2], where one number has []"),
+        ("rewards", vec![2, 2], "has rows of shape [2], where there should be one number for each step"),
         ("rewards", vec![3], "has 3 rows, where `obs` has 4"),
         ("next_obs", vec![3], "has 3 rows, where `obs` has 4"),
         ("truncations", vec![3], "has 3 rows, where `obs` has 4"),
