@@ -179,8 +179,10 @@ fn weights_teach_the_policy_alone() {
         };
         let (plain, weighed) = (trained(crate::offline::regression::WeightKind::One), trained(preset.weight));
         for (name, values) in &plain {
-            let of_policy = name.starts_with("actor") || name.starts_with("log_std");
-            assert_eq!(weighed[name] != *values, of_policy, "{name}");
+            // The first step of Adam is as long whatever the gradient's size, so one number may move alike.
+            if !name.starts_with("log_std") {
+                assert_eq!(weighed[name] != *values, name.starts_with("actor"), "{name}");
+            }
         }
     }
 }

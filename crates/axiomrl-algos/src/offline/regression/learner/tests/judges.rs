@@ -226,7 +226,8 @@ fn a_critic_of_choices_learns_of_the_one_that_was_made() {
     let bias = |critics: &mut Critics| {
         let mut saved = Snapshot::default();
         critics.visit_state(&mut StateIo::save(&mut saved, None)).unwrap();
-        saved.training.tensors["critic.1.bias"].values.clone()
+        let of = |member: usize| saved.training.tensors[&format!("critic.{member}.1.bias")].values.clone();
+        [of(0), of(1)].concat()
     };
     let old = bias(&mut critics);
     with_context(|context| critics.step(&batch, &[9.0; ROWS], 1e-2, context).unwrap());
