@@ -112,7 +112,7 @@ fn numpy_reads_what_is_written() {
         "actions": ["int64", [5], [0, 1, 0, 1, 2]],
         "rewards": ["float32", [5], [1.0, 1.0, 1.0, 1.0, 1.0]],
         "terminations": ["bool", [5], [false, true, false, false, true]],
-        "truncations": ["bool", [5], [false; 5]],
+        "truncations": ["bool", [5], [false, false, false, false, false]],
         "action_masks": ["bool", [5, 3], masks(0)],
         "next_action_masks": ["bool", [5, 3], masks(1)],
     });
