@@ -27,6 +27,9 @@ fn python() -> &'static Path {
         }
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("minari-venv");
         let python = folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
+        // Tests may run in processes of their own: one of them makes it, the others wait.
+        let lock = fs::File::create(folder.with_extension("lock")).and_then(|file| file.lock().map(|()| file));
+        let _held = lock.unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
         if has_what_is_needed(&python) {
             return python;
         }
