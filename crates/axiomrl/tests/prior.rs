@@ -126,7 +126,7 @@ fn a_run_goes_on_with_the_data_it_began_with() {
         Trainer::resume(&catalogue, &run, Some(40), options, Vec::new()).map(|trainer| trainer.run().unwrap())
     };
     let error = resume(None).err().unwrap().to_string();
-    assert!(error.contains("recorded transitions") && error.contains("the same ones"), "{error}");
+    assert!(error.contains("recorded transitions") && error.contains("give the run a `dataset`"), "{error}");
     assert_eq!(resume(Some(data)).unwrap().steps, 40);
 }
 

@@ -67,7 +67,8 @@ fn gradients_match_finite_differences() {
             pass.outputs().iter().zip(&weights).map(|(y, w)| f64::from(*y) * f64::from(*w)).sum()
         };
         let [_, by_params, by_x] = passed(&net, &x, &lengths, seed);
-        let step = 1e-3f32;
+        // Small, for a step in all parameters at once bends: the composed form above is the sharper test.
+        let step = 3e-4f32;
         let agree = |change: f64, gradient: &[f32], direction: &[f32]| {
             let exact: f64 = gradient.iter().zip(direction).map(|(g, d)| f64::from(*g) * f64::from(*d)).sum();
             let size: f64 = gradient.iter().map(|g| f64::from(*g).powi(2)).sum::<f64>().sqrt();

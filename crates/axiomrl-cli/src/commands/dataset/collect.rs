@@ -34,7 +34,7 @@ pub struct Collect {
     amount: AmountOption,
     /// Normal noise of this size on Box actions, in halves of the Box's width; for choices the same as --epsilon. Random
     /// actions have enough of it
-    #[arg(long, value_name = "SIZE", default_value_t = 0.0)]
+    #[arg(long, value_name = "SIZE", default_value_t = 0.0, allow_negative_numbers = true)]
     noise: f32,
     /// The probability with which an action is replaced by a random one
     #[arg(long, value_name = "P", default_value_t = 0.0)]
