@@ -62,11 +62,11 @@ fn a_nan_observation_is_named_where_it_reaches_the_update() {
 fn a_mistyped_key_is_refused_with_its_place_and_the_nearest_one() {
     for entry in registry() {
         let text = format!(
-            "algo: {}\nenv_id: Probe1-v0\ntotal_timesteps: 10\nalgo_kwargs:\n  hidden_sizes: [8]\n  learning_rat: 0.1\n",
+            "algo: {}\nenv_id: Probe1-v0\ntotal_timesteps: 10\nalgo_kwargs:\n  learning_rat: 0.1\n",
             entry.name
         );
         let error = entry.read(&text, "run.yaml", &[]).expect_err(entry.name).to_string();
-        assert!(error.starts_with("run.yaml:6:3: unknown key `learning_rat`"), "{}: {error}", entry.name);
+        assert!(error.starts_with("run.yaml:5:3: unknown key `learning_rat`"), "{}: {error}", entry.name);
         assert!(error.contains("did you mean `learning_rate`?"), "{}: {error}", entry.name);
     }
 }
