@@ -194,7 +194,7 @@ fn who_acts_where_and_how_long_must_be_said() {
         collect(&["--policy", &format!("random:{share}"), "--env", "CartPole-v1"], &["is no share"]);
     }
     collect(&["--policy", ":1", "--env", "CartPole-v1"], &["nothing before the colon"]);
-    collect(&["--random", "--env", "CartPole-v1", "--noise", "-1"], &["noise"]);
+    collect(&["--random", "--env", "CartPole-v1", "--noise", "-1"], &["from 0 to 1"]);
     collect(&["--random", "--env", "CartPole-v1", "--epsilon", "2"], &["from 0 to 1"]);
     let random = ["collect", "--random", "--env", "CartPole-v1"];
     refused(&shop, &[&random[..], &["-o", "a.npz"]].concat(), &["--episodes", "--transitions"]);
