@@ -231,4 +231,7 @@ fn files_that_are_missing_or_damaged_are_refused() {
     fs::write(shop.path("cut.npz"), &whole[..whole.len() / 2]).unwrap();
     refused(&shop, &["info", "cut.npz"], &["cut.npz"]);
     refused(&shop, &["convert", "a.npz", "not an id"], &["not an id"]);
+    // A file that knows its spaces is not of an environment with others.
+    refused(&shop, &["info", "a.npz", "--env", "Pendulum-v1"], &["a.npz", "Discrete", "Box"]);
+    refused(&shop, &["info", "a.npz", "--env", "Acrobot-v1"], &["a.npz", "actions"]);
 }

@@ -1,5 +1,6 @@
 //! Any file or folder, by what it is.
 
+use crate::fit::Fit;
 use crate::{DataError, EpisodeReader, hdf5, minari, npz};
 use axiomrl_envs::Spaces;
 use std::fs::File;
@@ -17,8 +18,18 @@ pub struct OpenOptions {
 }
 
 /// Opens an `.npz` file, a HDF5 file of D4RL, or a Minari folder (`data`, its parent, or one below the root of Minari's datasets by
-/// its id). Nothing is downloaded.
+/// its id). Nothing is downloaded. What says of itself that it is of other spaces than those asked for is refused; bounds of
+/// actions are compared when it is loaded.
 pub fn open(path: &Path, options: &OpenOptions) -> Result<Box<dyn EpisodeReader>, DataError> {
+    let reader = open_any(path, options)?;
+    if let Some(spaces) = &options.spaces {
+        let misfit = |problem| DataError::Spaces { name: reader.name().to_owned(), problem };
+        Fit::new(reader.spaces(), spaces, true).map_err(misfit)?;
+    }
+    Ok(reader)
+}
+
+fn open_any(path: &Path, options: &OpenOptions) -> Result<Box<dyn EpisodeReader>, DataError> {
     if !path.is_file() {
         return minari::open(path);
     }

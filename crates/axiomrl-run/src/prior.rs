@@ -3,7 +3,7 @@
 mod replay;
 
 use crate::checkpoint::CheckpointError;
-use crate::collect::{Amount, Behaviour, CollectError, Noise, record};
+use crate::collect::{Amount, Behaviour, CollectError, Noise, ready, record};
 use crate::experiment::Experiment;
 use axiomrl_algos::RunConfig;
 use axiomrl_algos::config::{DatasetConfig, DatasetKind, DatasetShare};
@@ -120,11 +120,19 @@ impl Asked<'_> {
             }
             (DatasetKind::Run, Some(path), _) => Ok(Box::new(replay::open(path)?)),
             (DatasetKind::Minari, Some(path), _) => Ok(minari::open(path)?),
-            (DatasetKind::Minari, None, Some(id)) => Ok(minari::open(Path::new(id))?),
+            (DatasetKind::Minari, None, Some(id)) => minari::open(Path::new(id)).map_err(|error| remedied(error, id)),
             (DatasetKind::Npz | DatasetKind::Run | DatasetKind::Minari, ..) => {
                 Err(PriorError::Invalid("it names no file; set `dataset_path`".to_owned()))
             }
         }
+    }
+}
+
+/// A set that anybody can make is missing only until it is made.
+fn remedied(error: DataError, id: &str) -> PriorError {
+    match ready::find(id) {
+        Ok(_) => PriorError::Invalid(format!("{error}; make it with `axiomrl dataset make {id}`")),
+        Err(_) => error.into(),
     }
 }
 

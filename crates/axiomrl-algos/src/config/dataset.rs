@@ -68,6 +68,7 @@ pub struct DatasetShare {
     #[garde(range(min = 1e-6, max = 1e6))]
     pub weight: f32,
     /// As in `dataset`.
+    #[serde(alias = "kind")]
     pub dataset_kind: DatasetKind,
     /// As in `dataset`.
     pub dataset_path: Option<String>,

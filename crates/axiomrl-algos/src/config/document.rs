@@ -2,6 +2,7 @@
 
 use super::RunConfig;
 use super::error::ConfigError;
+use super::moved::move_data_keys;
 use super::problem::{Idle, Problem};
 use super::renamed::renamed;
 use super::tree::{Content, Entry, Node, Place};
@@ -60,6 +61,7 @@ impl Document {
         self.root.fill_empty(SETTINGS, Content::Map(Vec::new()));
         self.root.fill_empty("env_kwargs", Content::Map(Vec::new()));
         self.root.fill_empty("tags", Content::List(Vec::new()));
+        move_data_keys(&mut self.root, SETTINGS);
         Ok(self)
     }
 

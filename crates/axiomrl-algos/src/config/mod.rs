@@ -10,6 +10,7 @@ mod dataset;
 mod document;
 mod error;
 mod groups;
+mod moved;
 mod problem;
 mod renamed;
 #[cfg(test)]

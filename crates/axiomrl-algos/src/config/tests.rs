@@ -160,3 +160,26 @@ fn keys_that_were_renamed_still_work_and_only_those() {
     assert!(read("{gradient_updates_per_stop: 7}").is_err());
     assert!(read("{gradient_updates_per_step: 0}").is_err(), "values are checked as under the new name");
 }
+
+#[test]
+fn keys_of_recorded_data_among_the_settings_are_those_of_the_block() {
+    let read = |lines: &str| {
+        let text = format!("algo: gail\nenv_id: CartPole-v1\ntotal_timesteps: 50\n{lines}\n");
+        let document = Document::parse(&text, "x.yaml", &[])?;
+        asked_for(&document)?.read_document(&document)
+    };
+    let in_settings = read("algo_kwargs: {expert_dataset_kind: npz, expert_dataset_path: a.npz, gamma: 0.9}").unwrap();
+    let in_block = read("dataset: {dataset_kind: npz, dataset_path: a.npz}\nalgo_kwargs: {gamma: 0.9}").unwrap();
+    assert_eq!(in_settings, in_block);
+    assert!(in_settings.dataset.is_some());
+    let mixed = read("algo_kwargs: {dataset_mix: [{kind: random, weight: 2}], dataset_mix_size: 70}").unwrap();
+    let data = mixed.dataset.unwrap();
+    assert_eq!((data.dataset_size, data.dataset_mix[0].weight), (Some(70), 2.0));
+    // Said twice: the second one is nobody's.
+    let twice =
+        read("dataset: {dataset_kind: random}\nalgo_kwargs: {expert_dataset_kind: npz}").unwrap_err().to_string();
+    assert!(twice.contains("x.yaml:5:") && twice.contains("unknown key `expert_dataset_kind`"), "{twice}");
+    // A mistake keeps the place at which it was written.
+    let wrong = read("algo_kwargs:\n  expert_dataset_kind: nzp").unwrap_err().to_string();
+    assert!(wrong.contains("x.yaml:5:24") && wrong.contains("npz"), "{wrong}");
+}

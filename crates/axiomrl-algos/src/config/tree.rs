@@ -132,6 +132,13 @@ impl Node {
         }
     }
 
+    /// Takes a key out of the map at `outer`.
+    pub fn remove(&mut self, outer: &str, key: &str) {
+        if let Some(Content::Map(entries)) = self.entry_mut(outer).map(|entry| &mut entry.value.content) {
+            entries.retain(|entry| entry.key != key);
+        }
+    }
+
     /// Of a map: an entry without a value gets this one.
     pub fn fill_empty(&mut self, key: &str, content: Content) {
         if let Some(entry) = self.entry_mut(key)
