@@ -115,6 +115,7 @@ settings_of! {
     imitation::DaggerConfig => imitation::Dagger, "dagger";
     model_based::MbpoConfig => model_based::Mbpo, "mbpo";
     model_based::MopoConfig => model_based::Mopo, "mopo";
+    model_based::PetsConfig => model_based::Pets, "pets";
     offline::DecisionTransformerConfig => offline::DecisionTransformer, "decision_transformer";
 }
 
@@ -236,6 +237,12 @@ fn with_a_model() -> Vec<AlgoEntry> {
             "mopo",
             "Model-based offline policy optimisation",
             include_str!("model_based/mopo.rs"),
+            BOX,
+        ),
+        entry::<model_based::Pets>(
+            "pets",
+            "Planning with probabilistic ensembles",
+            include_str!("model_based/pets/mod.rs"),
             BOX,
         ),
     ]

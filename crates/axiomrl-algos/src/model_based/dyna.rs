@@ -349,7 +349,8 @@ impl ReplayLearner for DynaLearner {
         self.policy.visit_state(io)?;
         self.model.visit_model(io)?;
         self.model.visit_learning(io)?;
-        self.ends.visit_state(io)?;
+        self.ends.visit_judgement(io)?;
+        self.ends.visit_learning(io)?;
         io.value("work", &mut self.work)?;
         let Imagining { rows, dropped, reward, penalty } = &mut self.told;
         io.value("told.rows", rows)?;

@@ -1,10 +1,11 @@
 //! Learning with a model of the world that is learned, too: `dynamics` is that model, `termination` says where its imagined episodes
-//! end, `rollouts` are short pieces of them, `dyna` is a policy that learns from both.
+//! end, `rollouts` are short pieces of them, `dyna` is a policy that learns from both (`mbpo`, `mopo`), and `pets` plans with it.
 
 mod dyna;
 mod dynamics;
 mod mbpo;
 mod mopo;
+mod pets;
 mod rollouts;
 mod schedule;
 mod settings;
@@ -12,6 +13,7 @@ mod termination;
 
 pub use mbpo::{Mbpo, MbpoConfig};
 pub use mopo::{Mopo, MopoConfig};
+pub use pets::{Pets, PetsConfig, Propagation, RewardSource};
 pub use schedule::RolloutLength;
 pub use termination::Termination;
 

@@ -64,10 +64,10 @@ impl Ends {
         }
     }
 
-    /// Takes rules, where there were none when it was made.
-    pub fn know(&mut self, rules: Option<&Arc<dyn TaskRules>>) {
+    /// Takes rules where there were none when it was made.
+    pub fn know(&mut self, rules: Option<Arc<dyn TaskRules>>) {
         if self.rules.is_none() {
-            self.rules = rules.cloned();
+            self.rules = rules;
         }
     }
 
@@ -132,9 +132,23 @@ impl Ends {
         }
     }
 
-    pub fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
+    /// What judging needs. Whether ends are learned is known when rules are: whoever only loads it may have none.
+    pub fn visit_judgement(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        let mut learned = self.head.is_some();
+        io.value("ends.learned", &mut learned)?;
+        if !learned {
+            self.head = None;
+        }
         match &mut self.head {
-            Some(head) => head.visit_state(io),
+            Some(head) => head.visit_judgement(io),
+            None => Ok(()),
+        }
+    }
+
+    /// What learning on needs besides.
+    pub fn visit_learning(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        match &mut self.head {
+            Some(head) => head.visit_learning(io),
             None => Ok(()),
         }
     }
@@ -234,14 +248,17 @@ impl EndHead {
         Ok(loss)
     }
 
-    fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
+    fn visit_judgement(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
         io.network("ends", &mut self.net)?;
+        io.value("ends.seen", &mut self.ends)?;
+        io.floats("ends.mean", &mut self.mean)?;
+        io.floats("ends.std", &mut self.std)
+    }
+
+    fn visit_learning(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
         self.optimizer.visit_state("ends_optimizer", io)?;
         io.value("ends.fit", &mut self.fit)?;
         io.value("ends.left", &mut self.left)?;
-        io.value("ends.seen", &mut self.ends)?;
-        io.floats("ends.mean", &mut self.mean)?;
-        io.floats("ends.std", &mut self.std)?;
         self.data = None;
         Ok(())
     }
