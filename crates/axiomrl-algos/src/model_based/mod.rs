@@ -10,6 +10,8 @@ mod rollouts;
 mod schedule;
 mod settings;
 mod termination;
+#[cfg(test)]
+mod testing;
 
 pub use mbpo::{Mbpo, MbpoConfig};
 pub use mopo::{Mopo, MopoConfig};

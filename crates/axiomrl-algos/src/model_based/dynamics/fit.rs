@@ -102,15 +102,6 @@ impl Fit {
 }
 
 impl Dynamics {
-    /// Fits that were finished or begun.
-    pub fn fits(&self) -> u64 {
-        self.fit.progress.number
-    }
-
-    pub fn is_fitting(&self) -> bool {
-        self.fit.progress.running
-    }
-
     /// Begins a fit to all rows of the store. `Err` where there are too few to hold some out.
     pub fn begin_fit(&mut self, store: &Ring, metrics: &mut Metrics) -> Result<(), LearnError> {
         let rows = store.len();
