@@ -12,8 +12,11 @@ use axiomrl_envs::ObsRef;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (_, mut trainer) = common::train_and_evaluate("mbpo/pendulum")?;
-    let states =
-        [("upright at rest", [1.0, 0.0, 0.0]), ("level at rest", [0.0, 1.0, 0.0]), ("hanging at rest", [-1.0, 0.0, 0.0])];
+    let states = [
+        ("upright at rest", [1.0, 0.0, 0.0]),
+        ("level at rest", [0.0, 1.0, 0.0]),
+        ("hanging at rest", [-1.0, 0.0, 0.0]),
+    ];
     for (name, state) in states {
         let mut value = [0.0];
         trainer.agent().values(ActInput::of(ObsRef::of_floats(1, &state)), &mut value);

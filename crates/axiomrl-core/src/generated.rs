@@ -200,7 +200,8 @@ impl PagedStore for Generated {
         check_shape(r, "store of made-up transitions", &self.shape_of_rows())?;
         let [capacity, oldest, next] = [read_u64(r)?, read_u64(r)?, read_u64(r)?];
         end_of(r, "the head of a store")?;
-        let possible = (1..=1 << 40).contains(&capacity) && oldest <= next && next - oldest <= capacity && next < 1 << 48;
+        let possible =
+            (1..=1 << 40).contains(&capacity) && oldest <= next && next - oldest <= capacity && next < 1 << 48;
         if !possible {
             return Err(damaged("the store of made-up transitions has impossible counters".to_owned()));
         }
@@ -224,7 +225,13 @@ mod tests {
 
     fn push(store: &mut Generated, value: f32) {
         let (obs, next_obs) = ([value, -value], [value + 0.5, 0.0]);
-        store.push(Generation { obs: &obs, action: &[value], reward: value, next_obs: &next_obs, terminated: value == 3.0 });
+        store.push(Generation {
+            obs: &obs,
+            action: &[value],
+            reward: value,
+            next_obs: &next_obs,
+            terminated: value == 3.0,
+        });
     }
 
     fn rewards(store: &Generated) -> Vec<f32> {

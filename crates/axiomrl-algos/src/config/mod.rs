@@ -215,7 +215,10 @@ pub fn layer_widths(widths: &[usize], (): &()) -> garde::Result {
 #[expect(clippy::ptr_arg, reason = "garde hands over the field itself")]
 pub fn four_decays(decays: &Vec<f32>, (): &()) -> garde::Result {
     if decays.len() != 4 {
-        return Err(garde::Error::new(format!("{} numbers where 4 belong: first, second, other hidden, output", decays.len())));
+        return Err(garde::Error::new(format!(
+            "{} numbers where 4 belong: first, second, other hidden, output",
+            decays.len()
+        )));
     }
     match decays.iter().find(|decay| !(0.0..=1.0).contains(*decay)) {
         Some(decay) => Err(garde::Error::new(format!("{decay} is outside of 0 to 1"))),

@@ -218,7 +218,9 @@ impl DynaLearner {
             context.metrics.set("penalty_mean", penalty / count);
         }
         if dropped > 0 {
-            context.metrics.note("the model imagined numbers that are none (model_dropped_rows); lower rollout_horizon");
+            context
+                .metrics
+                .note("the model imagined numbers that are none (model_dropped_rows); lower rollout_horizon");
         }
     }
 }

@@ -138,7 +138,8 @@ impl Default for MbpoConfig {
 impl MbpoConfig {
     fn rollout_length(&self) -> Result<RolloutLength, Problem> {
         let Some(schedule) = &self.rollout_schedule else { return Ok(RolloutLength::constant(self.rollout_horizon)) };
-        let sound = |[start, end, from, to]: [u64; 4]| end >= start && (1..=1000).contains(&from) && (1..=1000).contains(&to);
+        let sound =
+            |[start, end, from, to]: [u64; 4]| end >= start && (1..=1000).contains(&from) && (1..=1000).contains(&to);
         match <[u64; 4]>::try_from(&schedule[..]) {
             Ok(all @ [start, end, from, to]) if sound(all) => Ok(RolloutLength { start, end, from, to }),
             _ => {
@@ -159,11 +160,14 @@ impl MbpoConfig {
             )
         })?;
         Problem::when(self.n_step != 1, &["n_step"], || {
-            "`n_step` above 1 sums rewards of steps that follow each other, and imagined ones do not; set it to 1".to_owned()
+            "`n_step` above 1 sums rewards of steps that follow each other, and imagined ones do not; set it to 1"
+                .to_owned()
         })?;
-        Problem::when(self.buffer_capacity < self.learning_starts as usize, &["buffer_capacity", "learning_starts"], || {
-            "`buffer_capacity` is smaller than `learning_starts`; make the buffer larger".to_owned()
-        })?;
+        Problem::when(
+            self.buffer_capacity < self.learning_starts as usize,
+            &["buffer_capacity", "learning_starts"],
+            || "`buffer_capacity` is smaller than `learning_starts`; make the buffer larger".to_owned(),
+        )?;
         self.rollout_length()
     }
 

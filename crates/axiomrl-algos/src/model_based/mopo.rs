@@ -147,10 +147,7 @@ impl Algorithm for Mopo {
     }
 
     fn idle(config: &MopoConfig) -> Vec<Idle> {
-        vec![
-            fixed_temperature(config.ent_coef != TemperatureSetting::Auto),
-            fit_idle(config.model_patience.is_none()),
-        ]
+        vec![fixed_temperature(config.ent_coef != TemperatureSetting::Auto), fit_idle(config.model_patience.is_none())]
     }
 
     fn wants_data(_config: &MopoConfig) -> bool {

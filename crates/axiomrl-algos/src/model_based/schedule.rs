@@ -43,7 +43,8 @@ pub struct Retention {
 impl Retention {
     /// Transitions that are kept of rollouts of this length.
     pub fn capacity(&self, length: u64) -> usize {
-        let epoch = u128::from(length) * self.starts as u128 * u128::from(self.epoch_length) / u128::from(self.interval);
+        let epoch =
+            u128::from(length) * self.starts as u128 * u128::from(self.epoch_length) / u128::from(self.interval);
         usize::try_from(epoch * u128::from(self.epochs)).unwrap_or(usize::MAX).max(1)
     }
 }

@@ -48,6 +48,7 @@ pub struct Ends {
     rules: Option<Arc<dyn TaskRules>>,
     map: Option<ActionMap>,
     head: Option<EndHead>,
+    never: bool,
     width: usize,
 }
 
@@ -59,7 +60,8 @@ impl Ends {
         Self {
             map: ActionMap::of(setup.action_space()).ok(),
             head: learned.then(|| EndHead::new(width, setup.action_width(), setup.seed, rng)),
-            rules: if kind == Termination::Never { None } else { rules },
+            never: kind == Termination::Never,
+            rules,
             width,
         }
     }
@@ -97,13 +99,16 @@ impl Ends {
         let rows = terminated.len();
         terminated.fill(false);
         if let (Some(rules), Some(map)) = (&self.rules, &self.map)
-            && (self.head.is_none() || reward.is_some())
+            && (reward.is_some() || !(self.never || self.head.is_some()))
         {
             let mut action = vec![0.0; step.action.len()];
             map.to_env(step.action, &mut action);
             let obs = ObsRef::of_floats(rows, step.obs);
             let next_obs = ObsRef::of_floats(rows, step.next_obs);
             rules.apply(Rows { obs, action: &action, next_obs }, reward, terminated)?;
+        }
+        if self.never || self.head.is_some() {
+            terminated.fill(false);
         }
         if let Some(head) = &self.head {
             head.judge(step, self.width, terminated);
@@ -241,7 +246,8 @@ impl EndHead {
             .collect();
         let gradient = pass.params_gradient(&by);
         let params = &mut [&mut self.net.params];
-        self.optimizer.descend_along("the ends of episodes", loss, &[gradient], params, RATE, update, |_| Vec::new())?;
+        self.optimizer
+            .descend_along("the ends of episodes", loss, &[gradient], params, RATE, update, |_| Vec::new())?;
         if self.left == 0 {
             self.data = None;
         }

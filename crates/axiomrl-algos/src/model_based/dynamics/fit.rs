@@ -40,24 +40,24 @@ pub struct FitSettings {
 
 /// How far a fit has come.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Progress {
+pub(super) struct Progress {
     /// Fits begun.
     number: u64,
     running: bool,
     /// Rows of the store in this fit, or in the last one.
     rows: usize,
-    steps: u64,
+    pub(super) steps: u64,
     /// Whether the rows held out are to be looked at before the next step.
-    look: bool,
+    pub(super) look: bool,
 }
 
 /// The fit under way, and what is left of the last one.
 pub struct Fit {
     seed: u64,
-    progress: Progress,
+    pub(super) progress: Progress,
     stop: EarlyStop,
     /// Weights of each member when it last made progress.
-    best: Vec<f32>,
+    pub(super) best: Vec<f32>,
     /// Sum of losses since the last look, and their number.
     loss: [f32; 2],
     /// Made again where a run is taken up.
@@ -107,7 +107,8 @@ impl Dynamics {
         let rows = store.len();
         self.check_rows(rows)?;
         if rows < 50 {
-            metrics.note(format!("the model is fitted to {rows} rows; raise learning_starts to have it begin with more"));
+            metrics
+                .note(format!("the model is fitted to {rows} rows; raise learning_starts to have it begin with more"));
         }
         let before = self.fit.progress.rows;
         if self.fit.progress.number > 0 && store.spec().lanes == 1 && rows > before {
@@ -192,8 +193,11 @@ impl Dynamics {
         let (loss, gradients) = self.gradients(&x, &y, count);
         let flat = slices_of(&gradients);
         let whose = "the dynamics model";
-        let params: &mut [&mut _] =
-            if self.settings.learned_bounds { &mut [&mut self.net.params, &mut self.bounds] } else { &mut [&mut self.net.params] };
+        let params: &mut [&mut _] = if self.settings.learned_bounds {
+            &mut [&mut self.net.params, &mut self.bounds]
+        } else {
+            &mut [&mut self.net.params]
+        };
         crate::agent::finite(&format!("the loss of {whose}"), loss, update)?;
         let norm = self.optimizers.step(params, &flat[..params.len()], rate);
         crate::agent::finite(&format!("the gradient of {whose}"), norm, update)?;
@@ -352,7 +356,7 @@ impl Dynamics {
     }
 
     /// The rows held out, and those learned from.
-    fn split(&self) -> (Vec<u32>, Vec<u32>) {
+    pub(super) fn split(&self) -> (Vec<u32>, Vec<u32>) {
         let rows = self.fit.progress.rows;
         let mut rng = generator(self.fit.seed, self.fit.progress.number, "split");
         let mut held = permutation(rows, &mut rng);

@@ -117,7 +117,8 @@ fn each_members_gradient_is_clipped_by_itself() {
     // Only the first member is told something absurd.
     y[..4].fill(1e4);
     let (_, [by_weights, _]) = model.gradients(&x, &y, 1);
-    let norms: Vec<f32> = by_weights.chunks_exact(by_weights.len() / 3).map(|own| axiomrl_nn::global_norm(&[own])).collect();
+    let norms: Vec<f32> =
+        by_weights.chunks_exact(by_weights.len() / 3).map(|own| axiomrl_nn::global_norm(&[own])).collect();
     assert!((norms[0] - 1.0).abs() < 1e-3 && norms[1] < 1.0 && norms[2] < 1.0, "{norms:?}");
     model.settings.max_grad_norm = None;
     let (_, [free, _]) = model.gradients(&x, &y, 1);

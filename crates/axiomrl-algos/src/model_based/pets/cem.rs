@@ -36,7 +36,8 @@ impl Cem {
             }
             let mut candidates = Vec::with_capacity(means.len() * self.population);
             for (mean, variance) in means.chunks_exact(numbers).zip(variance.chunks_exact(numbers)) {
-                let std: Vec<f32> = mean.iter().zip(variance).map(|(&mean, &variance)| within_box(mean, variance)).collect();
+                let std: Vec<f32> =
+                    mean.iter().zip(variance).map(|(&mean, &variance)| within_box(mean, variance)).collect();
                 for _ in 0..self.population {
                     candidates.extend(mean.iter().zip(&std).map(|(mean, std)| mean + std * truncated(rng)));
                 }

@@ -127,7 +127,7 @@ impl Actor for PetsLearner {
         self.check_rules()?;
         let world =
             ModelWorld { model: &self.model, ends: &self.ends, propagation: self.propagation, project: self.project };
-        self.planner.decide(&world, input.obs.floats, &mut memory.state, rng, actions)
+        self.planner.decide(&world, (input.obs.floats, input.rows()), &mut memory.state, rng, actions)
     }
 
     fn know_rules(&mut self, rules: Option<Arc<dyn TaskRules>>) {

@@ -47,6 +47,7 @@ use super::{LogVarBounds, Termination};
 use crate::agent::Setup;
 use crate::config::{Problem, settings};
 use crate::parts::checks::BuildError;
+use crate::parts::statistics::ObsScaling;
 use crate::regimes::{Learner, ReplaySettings};
 use crate::registry::Algorithm;
 use axiomrl_core::Schedule;
@@ -183,6 +184,10 @@ impl Algorithm for Pets {
 
     fn check_setup(config: &PetsConfig, setup: &Setup) -> Result<(), Problem> {
         check_numbers(setup)?;
+        Problem::when(setup.scaling != ObsScaling::Raw, &[], || {
+            "the model brings observations to scale by itself, and plans by raw ones; remove `normalize_observation`"
+                .to_owned()
+        })?;
         let unknown = config.reward == RewardSource::Known && setup.rules.is_none() && setup.to_train;
         Problem::when(unknown, &["reward"], || {
             "`reward: known` asks the environment's rules, and this one has none; set `reward: learned`".to_owned()
@@ -219,7 +224,10 @@ mod tests {
         let setup = Setup { to_train: true, ..Setup::new(spaces(Space::Box(BoxSpace::uniform(3, -1.0, 1.0)))) };
         let known = PetsConfig { reward: RewardSource::Known, ..PetsConfig::default() };
         assert!(Pets::check_setup(&known, &setup).unwrap_err().message.contains("reward: learned"));
-        assert!(Pets::check_setup(&known, &Setup { to_train: false, ..setup }).is_ok(), "acting brings its environment along");
+        assert!(
+            Pets::check_setup(&known, &Setup { to_train: false, ..setup }).is_ok(),
+            "acting brings its environment along"
+        );
         let image = Setup::new(spaces(Space::Box(BoxSpace::image(4, 4, 1))));
         assert!(Pets::check_setup(&PetsConfig::default(), &image).unwrap_err().message.contains("vectors of numbers"));
     }

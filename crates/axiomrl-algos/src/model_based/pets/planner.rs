@@ -38,13 +38,11 @@ impl Planner {
     pub fn decide(
         &self,
         world: &dyn World,
-        obs: &[f32],
+        (obs, decisions): (&[f32], usize),
         plans: &mut [f32],
         rng: &mut Rng,
         actions: &mut [f32],
     ) -> Result<(), LearnError> {
-        let width = plans.len() / self.horizon * self.horizon;
-        let decisions = actions.len() * self.horizon / width.max(1);
         let numbers = plans.len() / decisions;
         self.cem.improve(plans, decisions, rng, |candidates, rng| self.costs(world, obs, candidates, numbers, rng))?;
         let actions_each = numbers / self.horizon;
@@ -214,7 +212,7 @@ mod tests {
         let mut obs: Vec<f32> = (0..episodes).flat_map(start).collect();
         let (mut plans, mut actions, mut total) = (vec![0.0; episodes * 25], vec![0.0; episodes], 0.0);
         for _ in 0..200 {
-            planner.decide(&Pendulum, &obs, &mut plans, &mut rng, &mut actions).unwrap();
+            planner.decide(&Pendulum, (&obs, episodes), &mut plans, &mut rng, &mut actions).unwrap();
             for (obs, action) in obs.chunks_exact_mut(3).zip(&actions) {
                 let (next, reward) = Pendulum::step(obs, *action);
                 obs.copy_from_slice(&next);

@@ -95,9 +95,15 @@ fn a_loaded_policy_plans_alike_and_asks_for_rules_where_it_needs_them() {
         let mut loaded = PetsLearner::new(config, &blank);
         loaded.visit_policy(&mut StateIo::load(&saved, None)).unwrap();
         let refused = act(&mut loaded, &mut Memory::new(1, 4)).err().map(|error| error.to_string());
-        assert_eq!(refused.as_ref().is_some_and(|told| told.contains("reward: learned")), reward == RewardSource::Known);
+        assert_eq!(
+            refused.as_ref().is_some_and(|told| told.contains("reward: learned")),
+            reward == RewardSource::Known
+        );
         loaded.know_rules(setup().rules);
-        assert_eq!(act(&mut loaded, &mut Memory::new(1, 4)).unwrap(), act(&mut learner, &mut Memory::new(1, 4)).unwrap());
+        assert_eq!(
+            act(&mut loaded, &mut Memory::new(1, 4)).unwrap(),
+            act(&mut learner, &mut Memory::new(1, 4)).unwrap()
+        );
     }
 }
 
