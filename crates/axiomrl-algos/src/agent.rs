@@ -101,6 +101,8 @@ pub struct Setup {
     pub seed: u64,
     /// Rewards and ends as a function of rows, where the environment has one.
     pub rules: Option<Arc<dyn TaskRules>>,
+    /// Whether it is to learn in that environment; where it only acts, rules may come with the environment it acts in.
+    pub to_train: bool,
     /// Where the scale of observations comes from.
     pub scaling: ObsScaling,
     /// Whether rewards are divided by the running deviation of the return.
@@ -123,6 +125,7 @@ impl Setup {
             num_envs: 1,
             seed: 0,
             rules: None,
+            to_train: false,
             scaling: ObsScaling::Raw,
             normalize_reward: false,
             prior: None,

@@ -9,6 +9,7 @@ pub mod config;
 mod erased;
 pub mod goal;
 pub mod imitation;
+pub mod model_based;
 pub mod offline;
 pub mod parts;
 pub mod policy;

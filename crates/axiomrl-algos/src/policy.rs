@@ -4,8 +4,9 @@ use crate::agent::LearnError;
 use crate::parts::statistics::{ObsScaling, ObsStats};
 use crate::state::{StateError, StateIo};
 use axiomrl_core::Dataset;
-use axiomrl_envs::{ActionMap, EnvError, ObsBuf, ObsRef, Rng, Spaces};
+use axiomrl_envs::{ActionMap, EnvError, ObsBuf, ObsRef, Rng, Spaces, TaskRules};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// What is acted on: rows of observations and which choices are allowed in each.
 #[derive(Clone, Copy, Debug)]
@@ -104,6 +105,9 @@ pub trait Actor: Send {
     /// What was really done and what it brought, for policies that act on it: chance may have overruled their choice.
     fn feedback(&mut self, _memory: &mut Memory, _envs: Range<usize>, _actions: &[f32], _rewards: &[f32]) {}
 
+    /// The rules of the environment that it is to act in, for policies that plan by them.
+    fn know_rules(&mut self, _rules: Option<Arc<dyn TaskRules>>) {}
+
     /// Saves or loads what acting needs, and no more.
     fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError>;
 }
@@ -129,6 +133,9 @@ pub trait Policy: Send {
 
     /// As [`Actor::feedback`].
     fn feedback(&mut self, memory: &mut Memory, envs: Range<usize>, actions: &[f32], rewards: &[f32]);
+
+    /// As [`Actor::know_rules`].
+    fn know_rules(&mut self, _rules: Option<Arc<dyn TaskRules>>) {}
 
     /// The statistics that observations are scaled by, if they are.
     fn statistics(&self) -> Option<&ObsStats>;
@@ -212,6 +219,10 @@ impl<L: Actor + ?Sized> Policy for Acting<L> {
 
     fn feedback(&mut self, memory: &mut Memory, envs: Range<usize>, actions: &[f32], rewards: &[f32]) {
         self.learner.feedback(memory, envs, actions, rewards);
+    }
+
+    fn know_rules(&mut self, rules: Option<Arc<dyn TaskRules>>) {
+        self.learner.know_rules(rules);
     }
 
     fn statistics(&self) -> Option<&ObsStats> {

@@ -5,7 +5,7 @@ use crate::config::{ConfigError, Document, Idle, Problem, RunConfig};
 use crate::erased::{Erased, Preset};
 use crate::parts::checks::BuildError;
 use crate::regimes::Learner;
-use crate::{actor_critic, goal, imitation, offline, policy_gradient, q_learning};
+use crate::{actor_critic, goal, imitation, model_based, offline, policy_gradient, q_learning};
 use axiomrl_envs::Space;
 use axiomrl_envs::names::{short, suggestion};
 use garde::Validate;
@@ -113,6 +113,9 @@ settings_of! {
     imitation::GailConfig => imitation::Gail, "gail";
     imitation::AirlConfig => imitation::Airl, "airl";
     imitation::DaggerConfig => imitation::Dagger, "dagger";
+    model_based::MbpoConfig => model_based::Mbpo, "mbpo";
+    model_based::MopoConfig => model_based::Mopo, "mopo";
+    model_based::PetsConfig => model_based::Pets, "pets";
     offline::DecisionTransformerConfig => offline::DecisionTransformer, "decision_transformer";
 }
 
@@ -177,6 +180,7 @@ pub fn builtin() -> Vec<AlgoEntry> {
         continuous_control(),
         memory(),
         goal_conditioned(),
+        with_a_model(),
         from_data(),
         from_an_expert(),
     ];
@@ -223,6 +227,25 @@ fn memory() -> Vec<AlgoEntry> {
 fn goal_conditioned() -> Vec<AlgoEntry> {
     let kinds = &[ActionKind::Discrete, ActionKind::Box];
     vec![entry::<goal::Her>("her", "Hindsight experience replay", include_str!("goal/her.rs"), kinds)]
+}
+
+/// A learned model of the environment.
+fn with_a_model() -> Vec<AlgoEntry> {
+    vec![
+        entry::<model_based::Mbpo>("mbpo", "Model-based policy optimisation", include_str!("model_based/mbpo.rs"), BOX),
+        entry::<model_based::Mopo>(
+            "mopo",
+            "Model-based offline policy optimisation",
+            include_str!("model_based/mopo.rs"),
+            BOX,
+        ),
+        entry::<model_based::Pets>(
+            "pets",
+            "Planning with probabilistic ensembles",
+            include_str!("model_based/pets/mod.rs"),
+            BOX,
+        ),
+    ]
 }
 
 /// Recorded transitions, beside steps of the run's own or alone.

@@ -51,7 +51,8 @@ impl Dataset {
     pub fn gather(&self, numbers: &[u64], gamma: f32, scale: RewardScale, out: &mut Batch) -> Result<(), StoreError> {
         let mut view = View::new(self.clone(), Window::steps(1, gamma), None, None)?;
         out.resize(&view.shape(), numbers.len());
-        view.gather_numbers(numbers, scale, out);
+        let names: Vec<(usize, u64)> = numbers.iter().map(|&number| (0, number)).collect();
+        view.gather_named(&names, scale, out);
         Ok(())
     }
 

@@ -15,6 +15,7 @@ mod tests;
 
 pub use episodes::StoredEpisode;
 
+use crate::{Batch, BatchSource, RewardScale, StoreError, View, Window};
 use axiomrl_envs::{FrameSpec, ObsBuf, ObsRef, ObsWidths};
 use finals::Finals;
 use std::collections::VecDeque;
@@ -233,6 +234,29 @@ impl Ring {
         self.evict(lane);
         let shown = self.age.get(row).map_or(0, |age| age.saturating_add(1).min(self.spec.byte_frames.history() as u8));
         self.write_open_row(lane, next_obs, next_mask, if terminated || truncated { 0 } else { shown });
+    }
+
+    /// These transitions as single steps whose discount is 1, and 0 where the world ended, with raw rewards. They are counted lane
+    /// after lane, from the oldest that each still has.
+    ///
+    /// # Panics
+    /// Where there are fewer.
+    pub fn transitions(&self, picks: &[usize], out: &mut Batch) -> Result<(), StoreError> {
+        let mut view = View::new(self, Window::steps(1, 1.0), None, None)?;
+        out.resize(&view.shape(), picks.len());
+        let mut ends = Vec::with_capacity(self.lanes.len());
+        self.lanes.iter().fold(0, |sum, lane| {
+            ends.push(sum + (lane.next - lane.oldest) as usize);
+            ends[ends.len() - 1]
+        });
+        let named = |&pick: &usize| {
+            let lane = ends.partition_point(|&end| end <= pick);
+            let before = if lane == 0 { 0 } else { ends[lane - 1] };
+            (lane, self.lanes[lane].oldest + (pick - before) as u64)
+        };
+        let names: Vec<(usize, u64)> = picks.iter().map(named).collect();
+        view.gather_named(&names, RewardScale::IDENTITY, out);
+        Ok(())
     }
 
     pub(crate) fn lanes(&self) -> &[Lane] {

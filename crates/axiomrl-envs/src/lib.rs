@@ -32,5 +32,5 @@ pub use rng::Rng;
 pub use running_stats::RunningStats;
 pub use source::{EachEnv, EnvSource, Purpose, Seeding, Wrapping};
 pub use spaces::{BoxSpace, DType, Space};
-pub use task_rules::{GoalParts, GoalRules, Rows, TaskRules, goal_space};
+pub use task_rules::{GoalParts, GoalRules, RowRules, Rows, TaskRules, goal_space};
 pub use vec_env::{EpisodeEnd, Spaces, Stepping, SyncVecEnv, VecEnv, VecState};

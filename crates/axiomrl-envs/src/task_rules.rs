@@ -20,6 +20,50 @@ pub struct Rows<'a> {
 pub trait TaskRules: Send + Sync {
     /// Writes whether each row ends the episode and, where asked for, its reward.
     fn apply(&self, rows: Rows<'_>, reward: Option<&mut [f32]>, terminated: &mut [bool]) -> Result<(), EnvError>;
+
+    /// Moves rows of observed numbers that were guessed to the nearest that the environment can show, in place: an angle's sine
+    /// and cosine back to the circle, say. Where nothing is known they stay as they are.
+    fn project(&self, _obs: &mut [f32]) {}
+}
+
+/// Rules of one row at a time, for vectors of numbers: reward and end of observation, action and next observation, and what
+/// brings a guessed observation back to a possible one.
+pub struct RowRules<J, P> {
+    pub judge: J,
+    pub project: P,
+}
+
+impl<J, P> RowRules<J, P>
+where
+    J: Fn(&[f32], &[f32], &[f32]) -> (f32, bool) + Send + Sync + 'static,
+    P: Fn(&mut [f32]) + Send + Sync + 'static,
+{
+    pub fn shared(judge: J, project: P) -> Option<Arc<dyn TaskRules>> {
+        Some(Arc::new(Self { judge, project }))
+    }
+}
+
+impl<J, P> TaskRules for RowRules<J, P>
+where
+    J: Fn(&[f32], &[f32], &[f32]) -> (f32, bool) + Send + Sync,
+    P: Fn(&mut [f32]) + Send + Sync,
+{
+    fn apply(&self, rows: Rows<'_>, mut reward: Option<&mut [f32]>, terminated: &mut [bool]) -> Result<(), EnvError> {
+        let width = rows.action.len() / terminated.len().max(1);
+        for (row, terminated) in terminated.iter_mut().enumerate() {
+            let action = &rows.action[row * width..(row + 1) * width];
+            let (worth, ends) = (self.judge)(rows.obs.row(row).floats, action, rows.next_obs.row(row).floats);
+            *terminated = ends;
+            if let Some(reward) = &mut reward {
+                reward[row] = worth;
+            }
+        }
+        Ok(())
+    }
+
+    fn project(&self, obs: &mut [f32]) {
+        (self.project)(obs);
+    }
 }
 
 /// Where goals lie among the numbers of an observation.

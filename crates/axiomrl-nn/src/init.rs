@@ -33,6 +33,8 @@ pub enum Init {
         /// Standard deviation of every weight (0.02 in transformers).
         std: f32,
     },
+    /// Normal with a deviation of 1/(2√in), drawn again outside of two deviations, for weights; biases start at zero.
+    TruncatedNormal,
     /// Uniform ±1/√in for weights, and one number for all biases.
     FanIn {
         /// Every bias.
@@ -96,6 +98,13 @@ impl Init {
                 }
                 values.extend(std::iter::repeat_n(0.0, outputs));
             }
+            Init::TruncatedNormal => {
+                let std = 0.5 / (inputs.max(1) as f32).sqrt();
+                for _ in 0..layer.weights() {
+                    values.push(std * truncated_normal(rng));
+                }
+                values.extend(std::iter::repeat_n(0.0, outputs));
+            }
             Init::FanIn { output_bound: Some(bound), .. } if layer.is_output => {
                 uniform(layer.weights() + outputs, bound)
             }
@@ -107,6 +116,16 @@ impl Init {
         if layer.normed {
             values.extend(std::iter::repeat_n(1.0, outputs));
             values.extend(std::iter::repeat_n(0.0, outputs));
+        }
+    }
+}
+
+/// A standard normal number within ±2.
+fn truncated_normal(rng: &mut ChaCha8Rng) -> f32 {
+    loop {
+        let x: f32 = StandardNormal.sample(rng);
+        if x.abs() <= 2.0 {
+            return x;
         }
     }
 }
@@ -187,6 +206,11 @@ mod tests {
         assert!((variance(&w[..hidden]) - 2.0 / 300.0).abs() < 2e-4);
         assert!(w[hidden..hidden + 200].iter().all(|b| *b == 0.0));
         assert!((variance(&w[hidden + 200..hidden + 200 + 10_000]) - 0.01 * 2.0 / 250.0).abs() < 5e-6);
+
+        let w = draw(&spec, Init::TruncatedNormal);
+        // Cut at two deviations of 0.05, a normal number has 0.774 of its variance left.
+        assert!(largest(&w[..hidden]) <= 0.1 && (variance(&w[..hidden]) - 0.774 * 0.0025).abs() < 5e-5);
+        assert!(w[hidden..hidden + 200].iter().all(|b| *b == 0.0));
 
         let w = draw(&spec, Init::Normal { std: 0.02 });
         assert!((variance(&w[..hidden]) - 4e-4).abs() < 2e-5 && largest(&w[..hidden]) > 0.06);

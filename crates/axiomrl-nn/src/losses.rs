@@ -3,6 +3,10 @@
 //! Each function returns `Σ weight·row loss / rows`, overwrites `grad` with its derivative, and fills one number per row for
 //! priorities and logs. `weights` may be empty: every row then counts alike.
 
+mod gaussian_nll;
+
+pub use gaussian_nll::{bounded_gaussian_nll, bounded_log_var, bounded_log_vars};
+
 use crate::kernels::dispatch::simd;
 use crate::kernels::math::exp;
 use crate::kernels::vector::reduce;

@@ -111,6 +111,7 @@ impl Evaluator {
         }
         let Some(env) = &mut self.env else { return Err(EvalError::NoEnvironments) };
         check_spaces(policy, env.as_ref())?;
+        policy.know_rules(env.task_rules());
         let mut result = Evaluation::default();
         let mut group = 0;
         while result.returns.len() < options.episodes {

@@ -70,6 +70,7 @@ impl Experiment {
             num_envs: env.num_envs(),
             seed: self.config.seed,
             rules: env.task_rules(),
+            to_train: true,
             scaling: self.config.scaling(),
             reward: self.config.dataset.as_ref().map_or(RewardScale::IDENTITY, |data| data.reward()),
             total: self.config.total_timesteps,

@@ -10,7 +10,7 @@ use axiomrl_run::train::StopReason;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
-use support::{CATALOGUE, assert_same, config, forms, learners, load, resume, run_in};
+use support::{CATALOGUE, assert_same, config, forms, is_planner, learners, load, planners, resume, run_in};
 
 /// A task whose every action shows in its returns, in the form the algorithm takes.
 fn task(entry: &AlgoEntry) -> &'static str {
@@ -64,7 +64,7 @@ fn halves_make_a_whole(what: &str, entry: &AlgoEntry, more: &[&str]) {
 
 #[test]
 fn stopping_halfway_and_resuming_changes_no_byte() {
-    for entry in learners() {
+    for entry in learners().chain(planners()) {
         halves_make_a_whole(entry.name, entry, &["algo_kwargs.learning_rate={linear: [1e-3, 0]}"]);
     }
 }
@@ -81,7 +81,7 @@ fn every_kind_of_exploration_goes_on_where_it_was() {
 
 #[test]
 fn the_number_of_threads_changes_no_byte() {
-    for entry in learners() {
+    for entry in learners().chain(planners()) {
         let folder = tempfile::tempdir().unwrap();
         // Wide enough that the work is shared between threads, where it ever is.
         let wide = ["hidden_sizes=[128, 128]", "batch_size=128", "minibatch_size=128"];
@@ -99,10 +99,12 @@ fn the_number_of_threads_changes_no_byte() {
 
 #[test]
 fn a_policy_acts_the_same_after_saving_and_loading() {
-    for entry in learners() {
+    for entry in learners().chain(planners()) {
         let folder = tempfile::tempdir().unwrap();
         let run = folder.path().join("run");
-        let extra = ["normalize_observation=true", "eval_episodes=3"];
+        // A planner's model has a scale of its own.
+        let scaled = format!("normalize_observation={}", !is_planner(entry));
+        let extra = [&scaled[..], "eval_episodes=3"];
         let outcome = run_in(&run, config(entry, task(entry), 400, 4, &extra)).unwrap();
         let mut policy = load(&run);
         let options = EvalOptions { episodes: 3, seed: EVALUATION_SEED, deterministic: true };

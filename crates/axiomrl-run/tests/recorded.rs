@@ -27,6 +27,13 @@ fn small<'a>(entry: &AlgoEntry, more: &[&'a str]) -> Vec<&'a str> {
         "value_updates=5",
         "actor_updates=7",
         "n_critics=3",
+        "num_ensembles=3",
+        "num_elites=2",
+        "model_hidden_sizes=[16]",
+        "model_updates=40",
+        "model_check_interval=10",
+        "rollout_batch_size=64",
+        "rollout_refresh_interval=30",
     ];
     let fits = |setting: &&&str| known.get(setting.split('=').next().unwrap_or_default()).is_some();
     let own: Vec<&'static str> = settings.iter().filter(fits).copied().collect();
@@ -111,7 +118,7 @@ fn far(entry: &AlgoEntry) -> &'static [&'static str] {
 /// it brought finds the best of it, and who copies all of it does not.
 #[test]
 fn the_best_of_what_was_recorded_is_found_and_copying_does_not_find_it() {
-    let improves = ["rlpd", "rebrac", "cal_ql", "edac", "iql", "bcq", "bear"];
+    let improves = ["rlpd", "rebrac", "cal_ql", "edac", "iql", "bcq", "bear", "mopo"];
     for entry in from_data().filter(|entry| improves.contains(&entry.name)) {
         let (mut policy, _) = trained(config(entry, "Probe4Continuous-v0", 2500, 4, far(entry)));
         let action = actions(&mut policy, &[0.0], 1, 1)[0];

@@ -200,6 +200,33 @@ fn recurrent_sac_stops_inside_a_burst() {
     stops_change_nothing("recurrent_sac", "PendulumNoVel-v1", &[INSIDE_ROUNDS, BURSTS, NORMALISED, SEQUENCES, &stored]);
 }
 
+/// Short fits, looked at often, and refreshes of several pieces.
+const MODEL: &[&str] = &[
+    "algo_kwargs.model_train_frequency=30",
+    "algo_kwargs.rollout_refresh_interval=15",
+    "algo_kwargs.model_updates=12",
+    "algo_kwargs.model_check_interval=5",
+    "algo_kwargs.model_hidden_sizes=[8]",
+    "algo_kwargs.rollout_batch_size=70000",
+    "algo_kwargs.rollout_horizon=2",
+];
+
+#[test]
+fn mbpo_stops_inside_a_fit_and_inside_a_refresh() {
+    stops_of("mbpo", "Pendulum-v1", 91, 12, &[INSIDE_ROUNDS, BURSTS, NORMALISED, MODEL]);
+    // Ends that are learned, and targets as they are.
+    let learned = ["algo_kwargs.termination=learned", "algo_kwargs.standardize_targets=false"];
+    stops_of("mbpo", "Probe3Continuous-v0", 91, 30, &[INSIDE_ROUNDS, BURSTS, MODEL, &learned]);
+}
+
+#[test]
+fn pets_stops_inside_a_fit_and_goes_on_with_its_plan() {
+    let small = ["algo_kwargs.learning_starts=40", "algo_kwargs.model_updates=30", "algo_kwargs.buffer_capacity=120"];
+    stops_change_nothing("pets", "Pendulum-v1", &[INSIDE_ROUNDS, &small]);
+    let known = ["algo_kwargs.reward=known", "algo_kwargs.project=true", "algo_kwargs.propagation=ts1"];
+    stops_of("pets", "Pendulum-v1", 91, 12, &[INSIDE_ROUNDS, &small, &known]);
+}
+
 /// The strictest of all: nothing but what was saved goes from one piece to the next.
 #[test]
 fn runs_that_stop_after_every_single_piece_end_alike() {

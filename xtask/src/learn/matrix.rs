@@ -68,6 +68,26 @@ const EXPERT_DRIVES: Control = Control { name: "expert_drives", set: &["algo_kwa
 /// A policy that does what it is told earns less when it is told to.
 const ASKED_FOR_LITTLE: Control = Control { name: "asked_for_150", set: &["algo_kwargs.target_return=150"] };
 
+/// The model is told changes that do not belong to their actions.
+const PERMUTED: Control =
+    Control { name: "permuted_model", set: &["algo_kwargs.permute_targets=true", "total_timesteps=3000"] };
+/// SAC, as it were: nothing imagined, and one update for each step.
+const NOTHING_IMAGINED: Control = Control {
+    name: "sac_one_update",
+    set: &["algo_kwargs.synthetic_batch_ratio=0", "algo_kwargs.gradient_steps=1", "total_timesteps=2500"],
+};
+/// SAC with as many updates as MBPO makes: for comparison.
+const NOTHING_IMAGINED_MANY: Control =
+    Control { name: "sac_ten_updates", set: &["algo_kwargs.synthetic_batch_ratio=0", "total_timesteps=3500"] };
+/// Nothing is paid for going where the model is unsure.
+const FREE: Control = Control { name: "no_penalty", set: &["algo_kwargs.penalty_coef=0"] };
+const FREE_NARROW: Control = Control {
+    name: "no_penalty_narrow",
+    set: &["algo_kwargs.penalty_coef=0", "dataset.dataset_id=pendulum/narrow-v0"],
+};
+/// Plans in a world that nobody has seen.
+const RANDOM_MODEL: Control = Control { name: "random_model", set: &["algo_kwargs.random_model=true"] };
+
 /// All rows, in the order of the report.
 pub const MATRIX: &[Row] = &[
     row("dqn/cartpole", "CartPole-v1", 475.0, 50_000).fast(),
@@ -142,6 +162,8 @@ pub const MATRIX: &[Row] = &[
     // Marks of tasks with goals are the part of the episodes that must reach theirs.
     row("her/bitflip", "BitFlip-v0", 0.95, 30_000),
     row("her/point_goal", "PointGoal-v0", 0.95, 20_000),
+    row("mbpo/pendulum", "Pendulum-v1", -200.0, 5000),
+    row("pets/pendulum", "Pendulum-v1", -250.0, 4000),
     // Recorded data: the limit is one of updates where no step is taken. `mixed` is half random, `narrow` one expert.
     row("rlpd/mountaincarcontinuous", "MountainCarContinuous-v0", 90.0, 10_000),
     row("rlpd/pendulum", "Pendulum-v1", -200.0, 2000),
@@ -159,6 +181,7 @@ pub const MATRIX: &[Row] = &[
     row("bcq/pendulum_mixed", "Pendulum-v1", -300.0, 20_000),
     row("bear/pendulum_mixed", "Pendulum-v1", -300.0, 20_000),
     row("sac_n/pendulum_mixed", "Pendulum-v1", -300.0, 20_000),
+    row("mopo/pendulum", "Pendulum-v1", -300.0, 20_000),
     row("bc/pendulum_narrow", "Pendulum-v1", -250.0, 20_000),
     row("td3_bc/pendulum_narrow", "Pendulum-v1", -250.0, 20_000),
     row("iql/pendulum_narrow", "Pendulum-v1", -250.0, 20_000),
@@ -195,6 +218,13 @@ pub const MATRIX: &[Row] = &[
     // Without augmentation it learns less, but enough for the mark: for comparison, seed by seed.
     row("drqv2/pendulum_pixels", "PendulumPixels-v0", -250.0, 50_000).control(NO_SHIFT).reported(),
     row("rlpd/mountaincarcontinuous", "MountainCarContinuous-v0", 50.0, 10_000).control(NOTHING_RECORDED),
+    row("mbpo/pendulum", "Pendulum-v1", -700.0, 3000).control(PERMUTED),
+    row("mbpo/pendulum", "Pendulum-v1", -700.0, 2500).control(NOTHING_IMAGINED),
+    // On so small a task many updates are worth as much as a model: for comparison, seed by seed.
+    row("mbpo/pendulum", "Pendulum-v1", -200.0, 3500).control(NOTHING_IMAGINED_MANY).reported(),
+    row("pets/pendulum", "Pendulum-v1", -700.0, 4000).control(RANDOM_MODEL),
+    row("mopo/pendulum", "Pendulum-v1", -300.0, 20_000).control(FREE).reported(),
+    row("mopo/pendulum", "Pendulum-v1", -300.0, 20_000).control(FREE_NARROW).reported(),
     // Copying a record that is half random earns about what it does on average.
     row("bc/pendulum_mixed", "Pendulum-v1", -500.0, 20_000).control(COPIES_ALL),
     row("cql_dqn/cartpole_replay", "CartPole-v1", 450.0, 20_000).control(NO_PENALTY),

@@ -62,6 +62,22 @@ const RECURRENT_PPO: &[&str] = &[
     "algo_kwargs.update_epochs=3",
     "algo_kwargs.sequence_length=16",
 ];
+const MODEL: &[&str] = &[
+    "algo_kwargs.model_hidden_sizes=[16, 16]",
+    "algo_kwargs.model_updates=40",
+    "algo_kwargs.model_updates_first=60",
+    "algo_kwargs.model_check_interval=10",
+    "algo_kwargs.model_train_frequency=100",
+    "algo_kwargs.rollout_batch_size=500",
+];
+const PLANS: &[&str] = &[
+    "algo_kwargs.model_hidden_sizes=[16]",
+    "algo_kwargs.model_updates=40",
+    "algo_kwargs.model_epochs=1",
+    "algo_kwargs.planning_horizon=5",
+    "algo_kwargs.planning_candidates=20",
+    "algo_kwargs.plan_elites=4",
+];
 const THREE_ENVIRONMENTS: &[&str] = &["num_envs=3"];
 const MASKED: &[&str] = &["env_id=IdentityMasked-v0", "algo_kwargs.gamma=0.5"];
 const BOTH_NORMALISATIONS: &[&str] = &["normalize_observation=true", "normalize_reward=true"];
@@ -107,6 +123,8 @@ pub const CASES: &[Case] = &[
     case("redq", "redq/pendulum", 400, &[ACTOR_CRITIC, SEVERAL_UPDATES]).sees(3),
     case("droq", "droq/pendulum", 400, &[ACTOR_CRITIC, SEVERAL_UPDATES]).sees(3),
     case("discrete_sac", "discrete_sac/cartpole", 800, &[ACTOR_CRITIC]).sees(4),
+    case("mbpo", "mbpo/pendulum", 400, &[ACTOR_CRITIC, MODEL]).sees(3),
+    case("pets", "pets/pendulum", 500, &[PLANS]),
     case("drqv2", "drqv2/pendulum_pixels", 400, &[PIXELS]),
     case("drq", "drq/pendulum_pixels", 400, &[PIXELS]),
     case("curl", "curl/pendulum_pixels", 400, &[PIXELS]),
@@ -220,6 +238,7 @@ mod tests {
         "gail",
         "iql",
         "marwil",
+        "mopo",
         "rebrac",
         "rlpd",
         "sac_n",

@@ -7,6 +7,7 @@ mod off_policy_ac;
 
 pub use discrete_sac::{DiscreteSac, DiscreteSacConfig};
 pub use mpo::{Mpo, MpoConfig};
+pub(crate) use off_policy_ac::AcLearner;
 pub use off_policy_ac::{
     AcConfig, ActorKind, ActorReducer, BcDistance, CriticOutput, OffPolicyAc, TargetAction, TargetReducer, UpdateOrder,
     WeightInit, presets,

@@ -182,6 +182,99 @@ macro_rules! settings {
             pub kl_weight: f32,
         ] $($rest)* }
     };
+    (@ $head:tt [$($gathered:tt)*] ..soft_policy, $($rest:tt)*) => {
+        $crate::config::settings! { @ $head [$($gathered)*
+            /// Widths of the hidden layers of policy and critics.
+            #[garde(custom($crate::config::layer_widths))]
+            pub hidden_sizes: Vec<usize>,
+            /// Non-linearity of the hidden layers of policy and critics.
+            #[schemars(schema_with = "crate::config::choices::<axiomrl_nn::Activation>")]
+            pub activation: axiomrl_nn::Activation,
+            /// Another step size for the policy.
+            #[garde(inner(custom(axiomrl_core::Schedule::range_ok(0.0, 1.0))))]
+            pub policy_learning_rate: Option<axiomrl_core::Schedule>,
+            /// How much of the critics their target networks take over per update.
+            #[garde(range(min = 0.0, max = 1.0))]
+            pub tau: f32,
+            /// Weight of the entropy: `auto`, or a number that stays fixed.
+            pub ent_coef: $crate::parts::temperature::TemperatureSetting,
+            /// Temperature at the start when it is adapted.
+            #[garde(range(min = 1e-8, max = 1000.0))]
+            pub ent_coef_init: f32,
+            /// Entropy to aim for; absent means minus the number of actions.
+            pub target_entropy: Option<f32>,
+        ] $($rest)* }
+    };
+    (@ $head:tt [$($gathered:tt)*] ..dynamics, $($rest:tt)*) => {
+        $crate::config::settings! { @ $head [$($gathered)*
+            /// Networks of the model.
+            #[garde(range(min = 1, max = 100))]
+            pub num_ensembles: usize,
+            /// Widths of the hidden layers of each.
+            #[garde(custom($crate::config::layer_widths))]
+            pub model_hidden_sizes: Vec<usize>,
+            /// Rows of each network per step of its optimiser.
+            #[garde(range(min = 1, max = 65_536))]
+            pub model_batch_size: usize,
+            /// Weight decay of the first, the second, all further hidden layers, and the output of the model.
+            #[garde(custom($crate::config::four_decays))]
+            pub model_weight_decay: Vec<f32>,
+            /// Largest norm of the gradient of each network of the model; absent: no limit.
+            #[garde(inner(range(min = 0.0)))]
+            pub model_max_grad_norm: Option<f32>,
+            /// Whether the bounds of the predicted log-variances are learned.
+            pub logvar_bounds: $crate::model_based::LogVarBounds,
+            /// Brings what is predicted to unit scale at each fit, as inputs are in any case.
+            pub standardize_targets: bool,
+        ] $($rest)* }
+    };
+    (@ $head:tt [$($gathered:tt)*] ..model_fit, $($rest:tt)*) => {
+        $crate::config::settings! { @ $head [$($gathered)*
+            /// Step size of the model's Adam.
+            #[garde(range(min = 0.0, max = 1.0))]
+            pub model_learning_rate: f32,
+            /// Networks that predict: those with the lowest error on rows held out.
+            #[garde(range(min = 1, max = 100))]
+            pub num_elites: usize,
+            /// The part of the rows that is held out of each fit.
+            #[garde(range(min = 1e-6, max = 0.9))]
+            pub holdout_ratio: f32,
+            /// Most rows held out.
+            #[garde(range(min = 1, max = 10_000_000))]
+            pub holdout_max: usize,
+            /// Gradient steps without progress after which a fit ends; absent: more than 5 epochs without.
+            #[garde(inner(range(min = 1, max = 1_000_000_000_u64)))]
+            pub model_patience: Option<u64>,
+            /// Gradient steps between looks at the rows held out, where `model_patience` is given.
+            #[garde(range(min = 1, max = 1_000_000_000_u64))]
+            pub model_check_interval: u64,
+            /// Most gradient steps of a fit; absent: no limit.
+            #[garde(inner(range(min = 1, max = 1_000_000_000_u64)))]
+            pub model_updates: Option<u64>,
+            /// The same for the first fit.
+            #[garde(inner(range(min = 1, max = 1_000_000_000_u64)))]
+            pub model_updates_first: Option<u64>,
+            /// Measures the progress of a fit from the weights before it, instead of taking whatever its first look finds.
+            pub model_keep_best: bool,
+            /// Gives each row the change of another before each fit: a model that knows nothing, to compare with.
+            pub permute_targets: bool,
+            /// Who says where imagined episodes end.
+            pub termination: $crate::model_based::Termination,
+            /// Rollouts of each refresh.
+            #[garde(range(min = 1, max = 10_000_000))]
+            pub rollout_batch_size: usize,
+            /// Steps of a rollout.
+            #[garde(range(min = 1, max = 1000))]
+            pub rollout_horizon: u64,
+            /// Brings imagined observations back to possible ones, where the environment's rules know how.
+            pub project: bool,
+            /// Keeps imagined observations and rewards within the span of the data, widened by a tenth.
+            pub clip_to_data: bool,
+            /// The part of each batch that is imagined.
+            #[garde(range(min = 0.0, max = 1.0))]
+            pub synthetic_batch_ratio: f32,
+        ] $($rest)* }
+    };
     (@ $head:tt [$($gathered:tt)*] ..ppo, $($rest:tt)*) => {
         $crate::config::settings! { @ $head [$($gathered)*
             /// Passes over each rollout.

@@ -212,6 +212,21 @@ pub fn layer_widths(widths: &[usize], (): &()) -> garde::Result {
     Ok(())
 }
 
+/// For garde: the decay of four kinds of layers.
+#[expect(clippy::ptr_arg, reason = "garde hands over the field itself")]
+pub fn four_decays(decays: &Vec<f32>, (): &()) -> garde::Result {
+    if decays.len() != 4 {
+        return Err(garde::Error::new(format!(
+            "{} numbers where 4 belong: first, second, other hidden, output",
+            decays.len()
+        )));
+    }
+    match decays.iter().find(|decay| !(0.0..=1.0).contains(*decay)) {
+        Some(decay) => Err(garde::Error::new(format!("{decay} is outside of 0 to 1"))),
+        None => Ok(()),
+    }
+}
+
 /// For garde: a number of updates in a burst that lets something be learned.
 pub fn some_updates(steps: &i64, (): &()) -> garde::Result {
     match steps {

@@ -18,7 +18,7 @@ use crate::config::Problem;
 use crate::regimes::ReplaySettings;
 
 /// Refuses environment steps where a method has nothing to say about them.
-fn offline_only(name: &str, online_timesteps: u64) -> Result<(), Problem> {
+pub(crate) fn offline_only(name: &str, online_timesteps: u64) -> Result<(), Problem> {
     Problem::when(online_timesteps > 0, &["online_timesteps"], || {
         format!(
             "{name} keeps to what was recorded and does not explore, so it has nothing to learn from steps of its own; remove \
@@ -28,7 +28,7 @@ fn offline_only(name: &str, online_timesteps: u64) -> Result<(), Problem> {
 }
 
 /// Updates on recorded transitions alone, single steps drawn evenly.
-fn recorded_settings(batch_size: usize, gamma: f32) -> Result<ReplaySettings, Problem> {
+pub(crate) fn recorded_settings(batch_size: usize, gamma: f32) -> Result<ReplaySettings, Problem> {
     // No step is taken, so there is next to nothing to keep.
     ReplaySettings { capacity: 1, batch_size, gamma, offline: Some(0), ..ReplaySettings::default() }.checked()
 }

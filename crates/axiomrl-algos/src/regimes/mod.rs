@@ -7,7 +7,7 @@ mod pace;
 mod replay_settings;
 
 pub use interactive::{Interactive, InteractiveSettings, LabelLearner, Labels};
-pub use off_policy::{OffPolicy, ReplayLearner};
+pub use off_policy::{OffPolicy, Preparation, ReplayLearner};
 pub(crate) use off_policy::{check_prior, hex};
 pub use on_policy::{ActedRow, OnPolicy, Played, RolloutLearner, RolloutSettings, Unrewarded};
 pub use pace::Pace;

@@ -5,7 +5,7 @@ use crate::agent::{Agent, Clock, LearnError, Need, Phases, Setup, UpdateContext}
 use crate::config::Problem;
 use crate::parts::actions::random_actions;
 use crate::parts::checks::BuildError;
-use crate::parts::statistics::RewardStats;
+use crate::parts::statistics::{ObsStats, RewardStats};
 use crate::policy::{ActInput, Acting, Actor, Memory, Mode, Policy};
 use crate::state::{StateError, StateIo, Streamed};
 use axiomrl_core::{
@@ -52,6 +52,17 @@ pub trait ReplayLearner: Actor {
         Ok(())
     }
 
+    /// Whether there is something to be done before the next environment step, or before the next update where no steps are taken
+    /// yet: a model to be fitted, say.
+    fn prepares(&self, _clock: Clock) -> bool {
+        false
+    }
+
+    /// A piece of that, bounded like an update. Says how many updates it counts as: 0 or 1.
+    fn prepare(&mut self, _given: Preparation<'_>, _context: &mut UpdateContext<'_>) -> Result<u64, LearnError> {
+        Ok(0)
+    }
+
     /// Environment steps `before + 1 ..= after` have been taken and learned from: the place for what is counted in steps.
     fn stepped(&mut self, _before: u64, _after: u64) {}
 
@@ -65,6 +76,15 @@ pub trait ReplayLearner: Actor {
 
     /// Saves or loads what acting does not need.
     fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError>;
+}
+
+/// What the regime lends for work between updates.
+#[derive(Clone, Copy)]
+pub struct Preparation<'a> {
+    /// All transitions there are to learn from, raw: recorded ones before the first step, and then the run's own.
+    pub store: &'a Ring,
+    /// What raw observations are scaled by before networks take them.
+    pub stats: Option<&'a ObsStats>,
 }
 
 /// A store of the run's own transitions, and of those that somebody recorded, round a learner.
@@ -153,6 +173,21 @@ impl OffPolicy {
         &masks[env * self.mask_width..(env + 1) * self.mask_width]
     }
 
+    /// Whether the learner has something else to do first: what steps call for is done before the next ones are prepared.
+    fn prepares(&self, clock: Clock) -> bool {
+        (self.pace.is_pretraining(clock) || !self.pace.is_behind(clock)) && self.acting.learner.prepares(clock)
+    }
+
+    fn prepare(&mut self, clock: Clock, metrics: &mut Metrics) -> Result<u64, LearnError> {
+        let store: &Ring = match &self.prior {
+            Some((prior, _)) if self.pace.is_pretraining(clock) => &prior.store,
+            _ => &self.real.store,
+        };
+        let given = Preparation { store, stats: self.acting.stats.as_ref() };
+        let mut context = UpdateContext { clock, closes_burst: false, rng: &mut self.learn_rng, metrics };
+        self.acting.learner.prepare(given, &mut context)
+    }
+
     /// A run that learns from recorded transitions goes on with the same ones.
     fn visit_prior(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
         let own = self.prior.as_ref().map(|(view, _)| hex(&view.store.sha256()));
@@ -179,7 +214,10 @@ impl OffPolicy {
 impl Agent for OffPolicy {
     fn need(&mut self, clock: Clock) -> Need {
         let learner = &mut self.acting.learner;
-        self.pace.need(clock, self.real.ready() > 0, |before, after| learner.stepped(before, after))
+        match self.pace.need(clock, self.real.ready() > 0, |before, after| learner.stepped(before, after)) {
+            Need::Steps if learner.prepares(clock) => Need::Update,
+            need => need,
+        }
     }
 
     fn restarted(&mut self, envs: Range<usize>, state: &VecState) -> Result<(), LearnError> {
@@ -255,6 +293,9 @@ impl Agent for OffPolicy {
     }
 
     fn update(&mut self, clock: Clock, metrics: &mut Metrics) -> Result<u64, LearnError> {
+        if self.prepares(clock) {
+            return self.prepare(clock, metrics);
+        }
         let mut options = SampleOptions {
             rng: &mut self.store_rng,
             beta: self.priority_beta.at(clock.fraction()) as f32,

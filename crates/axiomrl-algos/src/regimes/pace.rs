@@ -45,10 +45,15 @@ impl Pace {
         bursts * self.burst
     }
 
+    /// Whether updates are missing that steps have called for.
+    pub fn is_behind(&self, clock: Clock) -> bool {
+        self.made < self.due(clock.env_steps)
+    }
+
     /// What to do next. `ready` says whether there is anything to learn from. Where all updates are made the steps are closed:
     /// `close` is told of steps `before + 1 ..= after`.
     pub fn need(&mut self, clock: Clock, ready: bool, close: impl FnOnce(u64, u64)) -> Need {
-        if self.is_pretraining(clock) || (ready && self.made < self.due(clock.env_steps)) {
+        if self.is_pretraining(clock) || (ready && self.is_behind(clock)) {
             return Need::Update;
         }
         if self.trained_until < clock.env_steps {

@@ -60,6 +60,7 @@ impl Record {
         let seeding = Seeding::new(seed, "eval/0");
         let mut env = policy.environments(catalogue())?.make(1, &seeding, Purpose::Evaluation)?;
         check_spaces(policy.policy.as_ref(), env.as_ref()).map_err(Failure::bad_input)?;
+        policy.policy.know_rules(env.task_rules());
         let mut rng = stream(seed, "eval/0/act");
         let mode = if self.stochastic { Mode::Sample } else { Mode::Best };
         let mut actions = vec![0.0; env.num_envs() * env.spaces().action.width()];

@@ -284,3 +284,24 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn transitions_are_counted_lane_after_lane_from_the_oldest_and_their_ends_told_apart() {
+    let mut ring = Ring::new(spec(4, 2));
+    for lane in 0..2 {
+        let shown = |step: usize| [10.0 * lane as f32 + step as f32];
+        ring.begin(lane, ObsRef::of_floats(1, &shown(0)), &[]);
+        for step in 0..2 + lane {
+            let (next, last) = (shown(step + 1), [99.0]);
+            let (next, last) = (ObsRef::of_floats(1, &next), ObsRef::of_floats(1, &last));
+            // The first lane's world ends, the second's clock runs out.
+            ring.push(lane, &[0.5], step as f32, step == 1 && lane == 0, step == 1 && lane == 1, next, &[], last, &[]);
+        }
+    }
+    let mut batch = Batch::default();
+    // Two are kept of each lane: the second has lost its first.
+    ring.transitions(&[3, 1, 0, 2], &mut batch).unwrap();
+    assert_eq!(batch.obs().floats, [12.0, 1.0, 0.0, 11.0]);
+    assert_eq!(batch.next_obs().floats, [13.0, 99.0, 1.0, 99.0]);
+    assert_eq!((&batch.reward[..], &batch.discount[..]), (&[2.0, 1.0, 0.0, 1.0][..], &[1.0, 0.0, 1.0, 1.0][..]));
+}

@@ -119,19 +119,19 @@ impl<S: Deref<Target = Ring>> View<S> {
         }
     }
 
-    /// Writes the windows that start with these transitions of the first lane to the batch.
-    pub(crate) fn gather_numbers(&self, numbers: &[u64], scale: RewardScale, out: &mut Batch) {
+    /// Writes the windows that start with these transitions, by lane and number, to the batch.
+    pub(crate) fn gather_named(&self, names: &[(usize, u64)], scale: RewardScale, out: &mut Batch) {
         out.starts.fill(false);
         out.next.fill(1);
         out.valid.fill(true);
         out.weight.fill(1.0);
-        for (chunk, numbers) in numbers.chunks(CHUNK).enumerate() {
+        for (chunk, names) in names.chunks(CHUNK).enumerate() {
             let mut starts = [0; CHUNK];
-            for (k, &number) in numbers.iter().enumerate() {
-                starts[k] = self.store.row(0, number);
-                out.index[chunk * CHUNK + k] = self.store.index(0, number);
+            for (k, &(lane, number)) in names.iter().enumerate() {
+                starts[k] = self.store.row(lane, number);
+                out.index[chunk * CHUNK + k] = self.store.index(lane, number);
             }
-            self.gather(&starts[..numbers.len()], chunk * CHUNK, out, |reward| scale.apply(reward));
+            self.gather(&starts[..names.len()], chunk * CHUNK, out, |reward| scale.apply(reward));
         }
     }
 

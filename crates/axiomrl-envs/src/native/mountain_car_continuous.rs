@@ -1,9 +1,10 @@
 //! MountainCarContinuous-v0: the mountain car with a throttle instead of three gears.
 
 use super::mountain_car::{MAX_POSITION, MAX_SPEED, MIN_POSITION, observation_space};
-use crate::{BoxSpace, Env, EnvError, Frame, ObsMut, Rng, Space, Step, render, snapshot};
+use crate::{BoxSpace, Env, EnvError, Frame, ObsMut, Rng, RowRules, Space, Step, TaskRules, render, snapshot};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 const GOAL: f64 = 0.45;
 const POWER: f32 = 0.0015;
@@ -75,6 +76,20 @@ impl Env for MountainCarContinuous {
 
     fn observe(&self, mut out: ObsMut<'_>) {
         out.write(&self.body.state.map(|v| v as f32));
+    }
+
+    fn task_rules(&self) -> Option<Arc<dyn TaskRules>> {
+        let goal_velocity = self.goal_velocity as f32;
+        let judge = move |_: &[f32], action: &[f32], next: &[f32]| {
+            let arrived = next[0] >= GOAL as f32 && next[1] >= goal_velocity;
+            (if arrived { 100.0 } else { 0.0 } - 0.1 * action[0] * action[0], arrived)
+        };
+        RowRules::shared(judge, |obs| {
+            for row in obs.chunks_exact_mut(2) {
+                row[0] = row[0].clamp(MIN_POSITION as f32, MAX_POSITION as f32);
+                row[1] = row[1].clamp(-MAX_SPEED as f32, MAX_SPEED as f32);
+            }
+        })
     }
 
     fn snapshot(&self) -> Option<Vec<u8>> {

@@ -1,10 +1,11 @@
 //! Pendulum-v1: swing a pendulum up and hold it there with a motor too weak to lift it at once.
 
 use super::wrapped;
-use crate::{BoxSpace, Env, EnvError, Frame, ObsMut, Rng, Space, Step, render, snapshot};
+use crate::{BoxSpace, Env, EnvError, Frame, ObsMut, Rng, RowRules, Space, Step, TaskRules, render, snapshot};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
+use std::sync::Arc;
 
 const MAX_SPEED: f64 = 8.0;
 const MAX_TORQUE: f32 = 2.0;
@@ -78,6 +79,26 @@ impl Env for Pendulum {
         out.write(&[cos as f32, sin as f32, speed as f32]);
     }
 
+    /// The reward is that of the state before the step.
+    fn task_rules(&self) -> Option<Arc<dyn TaskRules>> {
+        let judge = |obs: &[f32], action: &[f32], _: &[f32]| {
+            let (angle, speed) = (obs[1].atan2(obs[0]), obs[2]);
+            let torque = action[0].clamp(-MAX_TORQUE, MAX_TORQUE);
+            (-(angle * angle + 0.1 * speed * speed + 0.001 * torque * torque), false)
+        };
+        RowRules::shared(judge, |obs| {
+            for row in obs.chunks_exact_mut(3) {
+                let length = row[0].hypot(row[1]);
+                // The centre of the circle is as far from all of it: there is no nearest point.
+                if length > 1e-6 {
+                    row[0] /= length;
+                    row[1] /= length;
+                }
+                row[2] = row[2].clamp(-MAX_SPEED as f32, MAX_SPEED as f32);
+            }
+        })
+    }
+
     fn snapshot(&self) -> Option<Vec<u8>> {
         Some(snapshot::to_bytes(&self.body))
     }
@@ -89,5 +110,38 @@ impl Env for Pendulum {
 
     fn render(&self) -> Option<Frame> {
         render::pendulum(self.body.state[0], f64::from(self.body.torque / MAX_TORQUE))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::stream;
+    use crate::{ObsRef, Rows};
+
+    /// Hanging at rest, with all the torque there is: the reward is that of the state before the step.
+    #[test]
+    fn rules_and_steps_agree_on_numbers_made_by_hand() {
+        let mut env = Pendulum::new(10.0);
+        env.body.state = [PI, 0.0];
+        let step = env.step(&[2.0], &mut stream(0, "env")).unwrap();
+        let (obs, mut next) = ([-1.0, 0.0, 0.0], [0.0; 3]);
+        env.observe(ObsMut::of_floats(&mut next));
+        for (found, by_hand) in next.iter().zip([-0.999_888, -0.014_999, 0.3]) {
+            assert!((found - by_hand).abs() < 1e-5, "{next:?}");
+        }
+        let (obs, next_obs) = (ObsRef::of_floats(1, &obs), ObsRef::of_floats(1, &next));
+        let (mut reward, mut ends) = ([0.0], [true]);
+        let rules = env.task_rules().unwrap();
+        rules.apply(Rows { obs, action: &[2.0], next_obs }, Some(&mut reward), &mut ends).unwrap();
+        assert!((reward[0] + 9.8736).abs() < 1e-4 && !ends[0], "{reward:?}");
+        assert!((f64::from(reward[0]) - step.reward).abs() < 1e-4, "{}", step.reward);
+    }
+
+    #[test]
+    fn guesses_are_brought_back_to_the_circle_and_the_speed_limit() {
+        let mut guessed = [3.0, 4.0, 9.0, 0.0, -0.5, -1.0];
+        Pendulum::new(10.0).task_rules().unwrap().project(&mut guessed);
+        assert_eq!(guessed, [0.6, 0.8, 8.0, 0.0, -1.0, -1.0]);
     }
 }

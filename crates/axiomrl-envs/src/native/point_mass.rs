@@ -3,9 +3,10 @@
 //! The smallest task with more than one action dimension that still has something to control: for what a single dimension
 //! cannot show, such as gradients with respect to the action that point different ways.
 
-use crate::{BoxSpace, Env, EnvError, Frame, ObsMut, Rng, Space, Step, render, snapshot};
+use crate::{BoxSpace, Env, EnvError, Frame, ObsMut, Rng, RowRules, Space, Step, TaskRules, render, snapshot};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// The walls of the room, on which the mass stops.
 const WALL: f32 = 1.5;
@@ -81,6 +82,19 @@ impl Env for PointMass {
     fn observe(&self, mut out: ObsMut<'_>) {
         let Body { position: [x, y], velocity: [vx, vy], .. } = self.body;
         out.write(&[x, y, vx, vy]);
+    }
+
+    fn task_rules(&self) -> Option<Arc<dyn TaskRules>> {
+        let judge = |_: &[f32], action: &[f32], next: &[f32]| {
+            let effort: f32 = action.iter().map(|force| EFFORT * force.clamp(-1.0, 1.0).powi(2)).sum();
+            (-(next[0].hypot(next[1]) + effort), false)
+        };
+        RowRules::shared(judge, |obs| {
+            for row in obs.chunks_exact_mut(4) {
+                row[..2].iter_mut().for_each(|x| *x = x.clamp(-WALL, WALL));
+                row[2..].iter_mut().for_each(|v| *v = v.clamp(-MAX_SPEED, MAX_SPEED));
+            }
+        })
     }
 
     fn snapshot(&self) -> Option<Vec<u8>> {

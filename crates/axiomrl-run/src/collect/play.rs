@@ -37,7 +37,10 @@ pub(super) fn play(
     let limit = player.limit.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
     let mut rng = stream(seed, &format!("{name}/act"));
     let mut memory = match behaviour {
-        Behaviour::Policy(policy, _) => Memory::new(count, policy.memory_width()),
+        Behaviour::Policy(policy, _) => {
+            policy.know_rules(env.task_rules());
+            Memory::new(count, policy.memory_width())
+        }
         _ => Memory::default(),
     };
     let mut actions = Actions { unit: vec![0.0; n * width], executed: vec![0.0; n * width] };

@@ -50,7 +50,12 @@ pub const LEARNERS: &[(&str, &[&str])] = &[
     ("recurrent_ppo", &[]),
     ("recurrent_sac", &["recurrent_td3"]),
     ("her", &[]),
+    // A model beside the policy, and where its imagined episodes end.
+    ("mbpo", &[]),
 ];
+
+/// The same for names that plan instead of learning values: tests of values are not for them.
+pub const PLANNERS: &[(&str, &[&str])] = &[("pets", &[])];
 
 /// The same for names that learn from recorded data, or from an expert: `tests/recorded.rs` is about them.
 pub const FROM_DATA: &[(&str, &[&str])] = &[
@@ -65,6 +70,7 @@ pub const FROM_DATA: &[(&str, &[&str])] = &[
     ("awr", &[]),
     ("bcq", &[]),
     ("bear", &[]),
+    ("mopo", &[]),
     ("discrete_bcq", &[]),
     ("decision_transformer", &[]),
     ("gail", &[]),
@@ -85,4 +91,14 @@ pub fn from_data() -> impl Iterator<Item = &'static AlgoEntry> {
 /// Whether a name is one of those.
 pub fn is_from_data(entry: &AlgoEntry) -> bool {
     FROM_DATA.iter().any(|(name, over)| *name == entry.name || over.contains(&entry.name))
+}
+
+/// Those that plan.
+pub fn planners() -> impl Iterator<Item = &'static AlgoEntry> {
+    registry().iter().filter(|entry| is_planner(entry))
+}
+
+/// Whether a name has no values to be asked for.
+pub fn is_planner(entry: &AlgoEntry) -> bool {
+    PLANNERS.iter().any(|(name, over)| *name == entry.name || over.contains(&entry.name))
 }

@@ -4,7 +4,7 @@
 mod learners;
 
 #[allow(unused_imports, reason = "each test file uses its own part")]
-pub use learners::{FROM_DATA, LEARNERS, from_data, is_from_data, learners};
+pub use learners::{FROM_DATA, LEARNERS, PLANNERS, from_data, is_from_data, is_planner, learners, planners};
 
 use axiomrl_algos::registry::ActionKind;
 use axiomrl_algos::{ActInput, AlgoEntry, Memory, Mode};
@@ -42,6 +42,16 @@ const QUICK: &[(&str, &str)] = &[
     ("gamma", "0.9"),
     ("v_min", "-10"),
     ("v_max", "10"),
+    ("num_ensembles", "3"),
+    ("num_elites", "2"),
+    ("model_hidden_sizes", "[32]"),
+    ("model_batch_size", "64"),
+    ("rollout_batch_size", "400"),
+    ("planning_horizon", "4"),
+    ("planning_candidates", "12"),
+    ("plan_elites", "3"),
+    ("planning_iterations", "2"),
+    ("planning_particles", "3"),
 ];
 
 /// A run of `entry` on `env`, with quick settings and then `extra` (`key=value`).
@@ -59,6 +69,9 @@ pub fn config(entry: &AlgoEntry, env: &str, steps: u64, seed: u64, extra: &[&str
     // Polyak averaging is per update where there is no interval to copy at.
     if defaults.get("tau").is_some() && defaults.get("target_update_interval").is_none() {
         assignments.push("algo_kwargs.tau=0.02".into());
+    }
+    if defaults.get("model_patience").is_some() {
+        assignments.push("algo_kwargs.model_updates=200".into());
     }
     if remembers(&defaults) {
         // A batch of sequences holds many steps already.

@@ -38,7 +38,7 @@ use crate::parts::hindsight::hindsight;
 use crate::parts::torso::MemoryKind;
 use crate::regimes::{Learner, ReplaySettings, SequenceSettings, prioritized_replay_settings, with_prior};
 use crate::registry::Algorithm;
-use learner::AcLearner;
+pub(crate) use learner::AcLearner;
 
 pub struct OffPolicyAc;
 
