@@ -33,6 +33,11 @@ pub enum Init {
         /// Standard deviation of every weight (0.02 in transformers).
         std: f32,
     },
+    /// Gaussian weights cut at two standard deviations, of standard deviation 1/√in, and zero biases.
+    TruncatedNormal {
+        /// Factor on the last layer's weights; 0 makes its outputs start at 0.
+        output_scale: f32,
+    },
     /// Uniform ±1/√in for weights, and one number for all biases.
     FanIn {
         /// Every bias.
@@ -96,6 +101,13 @@ impl Init {
                 }
                 values.extend(std::iter::repeat_n(0.0, outputs));
             }
+            Init::TruncatedNormal { output_scale } => {
+                let scale = if layer.is_output { output_scale } else { 1.0 } / (inputs.max(1) as f32).sqrt();
+                for _ in 0..layer.weights() {
+                    values.push(scale * truncated_normal(rng));
+                }
+                values.extend(std::iter::repeat_n(0.0, outputs));
+            }
             Init::FanIn { output_bound: Some(bound), .. } if layer.is_output => {
                 uniform(layer.weights() + outputs, bound)
             }
@@ -106,7 +118,19 @@ impl Init {
         }
         if layer.normed {
             values.extend(std::iter::repeat_n(1.0, outputs));
-            values.extend(std::iter::repeat_n(0.0, outputs));
+            values.extend(std::iter::repeat_n(0.0, if layer.rms { 0 } else { outputs }));
+        }
+    }
+}
+
+/// A normal number that was drawn again while it was beyond two standard deviations, brought back to a variance of one.
+pub(crate) fn truncated_normal(rng: &mut ChaCha8Rng) -> f32 {
+    // The standard deviation of what is left.
+    const LEFT: f32 = 0.879_625_66;
+    loop {
+        let x: f32 = StandardNormal.sample(rng);
+        if x.abs() <= 2.0 {
+            return x / LEFT;
         }
     }
 }
@@ -114,7 +138,7 @@ impl Init {
 /// A random `[rows, columns]` matrix whose shorter side is orthonormal.
 ///
 /// Gram–Schmidt on Gaussian vectors, in `f64` and applied twice: the second pass removes what rounding left.
-fn orthogonal(rows: usize, columns: usize, rng: &mut ChaCha8Rng) -> Vec<f32> {
+pub(crate) fn orthogonal(rows: usize, columns: usize, rng: &mut ChaCha8Rng) -> Vec<f32> {
     let (count, len) = (rows.min(columns), rows.max(columns));
     let mut basis: Vec<Vec<f64>> = Vec::with_capacity(count);
     while basis.len() < count {
@@ -187,6 +211,10 @@ mod tests {
         assert!((variance(&w[..hidden]) - 2.0 / 300.0).abs() < 2e-4);
         assert!(w[hidden..hidden + 200].iter().all(|b| *b == 0.0));
         assert!((variance(&w[hidden + 200..hidden + 200 + 10_000]) - 0.01 * 2.0 / 250.0).abs() < 5e-6);
+
+        let w = draw(&spec, Init::TruncatedNormal { output_scale: 0.0 });
+        assert!((variance(&w[..hidden]) - 0.01).abs() < 3e-4 && largest(&w[..hidden]) <= 0.1 * 2.0 / 0.879_625 + 1e-6);
+        assert!(w[hidden..].iter().all(|w| *w == 0.0), "biases, and an output that starts at zero");
 
         let w = draw(&spec, Init::Normal { std: 0.02 });
         assert!((variance(&w[..hidden]) - 4e-4).abs() < 2e-5 && largest(&w[..hidden]) > 0.06);
