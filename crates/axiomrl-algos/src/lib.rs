@@ -19,6 +19,7 @@ pub mod registry;
 pub mod state;
 #[cfg(test)]
 mod testing;
+pub mod world_model;
 
 pub use agent::{Agent, Clock, Diverged, Expert, ExpertSource, LearnError, Need, Phases, Setup, UpdateContext};
 pub use config::{ConfigError, RunConfig};

@@ -5,7 +5,7 @@ use crate::config::{ConfigError, Document, Idle, Problem, RunConfig};
 use crate::erased::{Erased, Preset};
 use crate::parts::checks::BuildError;
 use crate::regimes::Learner;
-use crate::{actor_critic, goal, imitation, offline, policy_gradient, q_learning};
+use crate::{actor_critic, goal, imitation, offline, policy_gradient, q_learning, world_model};
 use axiomrl_envs::Space;
 use axiomrl_envs::names::{short, suggestion};
 use garde::Validate;
@@ -114,6 +114,7 @@ settings_of! {
     imitation::AirlConfig => imitation::Airl, "airl";
     imitation::DaggerConfig => imitation::Dagger, "dagger";
     offline::DecisionTransformerConfig => offline::DecisionTransformer, "decision_transformer";
+    world_model::WorldModelConfig => world_model::WorldModels, "dreamerv3";
 }
 
 /// What is said of an algorithm: all that a row of the table has besides its code.
@@ -177,6 +178,7 @@ pub fn builtin() -> Vec<AlgoEntry> {
         continuous_control(),
         memory(),
         goal_conditioned(),
+        world_models(),
         from_data(),
         from_an_expert(),
     ];
@@ -223,6 +225,11 @@ fn memory() -> Vec<AlgoEntry> {
 fn goal_conditioned() -> Vec<AlgoEntry> {
     let kinds = &[ActionKind::Discrete, ActionKind::Box];
     vec![entry::<goal::Her>("her", "Hindsight experience replay", include_str!("goal/her.rs"), kinds)]
+}
+
+fn world_models() -> Vec<AlgoEntry> {
+    let kinds = &[ActionKind::Discrete, ActionKind::Box];
+    variants::<world_model::WorldModels>(world_model::presets::VARIANTS, kinds).collect()
 }
 
 /// Recorded transitions, beside steps of the run's own or alone.

@@ -32,7 +32,7 @@ impl ParamGroup {
     /// As [`ParamGroup::new`], with the lengths of the tensors inside of each of the parameters, for optimisers that treat them
     /// one by one.
     pub fn of_tensors(config: &OptimizerConfig, lens: &[Vec<usize>], max_norm: f32) -> Self {
-        let optimizers = lens.iter().map(|lens| Optimizer::new(config, lens.iter().sum())).collect();
+        let optimizers = lens.iter().map(|lens| Optimizer::for_tensors(config, lens.iter().sum(), lens)).collect();
         Self { optimizers, max_norm }
     }
 

@@ -13,7 +13,6 @@ use super::steps::Steps;
 use crate::agent::{LearnError, Setup, UpdateContext, finite};
 use crate::config::Problem;
 use crate::parts::checks::BuildError;
-use crate::parts::tracked::Trainable;
 use crate::policy::{ActInput, Memory};
 use crate::regimes::{ModelStates, SequenceLearner};
 use crate::state::{StateError, StateIo};

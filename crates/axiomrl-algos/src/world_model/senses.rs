@@ -148,7 +148,7 @@ impl Senses {
         }
         for eye in &self.images {
             let params = eye.net.params.tracked();
-            columns.push(eye.net.forward_u8(&bytes_of(obs, &eye.at), rows, params.clone()));
+            columns.push(eye.net.forward_u8(&bytes_of(obs, &eye.at)[..], rows, params.clone()));
             tracked.push(params);
         }
         if columns.len() == 1 { columns.swap_remove(0) } else { Tensor::cat(columns, 1) }
