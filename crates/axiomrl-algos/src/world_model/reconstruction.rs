@@ -7,9 +7,11 @@ use super::senses::{Numbers, bytes_of};
 use super::settings::WorldModelConfig;
 use crate::config::Problem;
 use crate::parts::tracked::Trainable;
+use crate::policy::Picture;
 use crate::state::{StateError, StateIo};
 use axiomrl_envs::{ObsRef, ObsSpace};
 use axiomrl_nn::math::sigmoid;
+use axiomrl_nn::two_hot::symexp;
 use axiomrl_nn::{Decoder, DecoderSpec, Mlp, Params, Tensor, fused_loss};
 use rand_chacha::ChaCha8Rng;
 use std::ops::Range;
@@ -20,6 +22,8 @@ pub struct Reconstruction {
     numbers: Option<(Numbers, Mlp)>,
     images: Vec<Picture>,
     heads: Heads,
+    /// The shape of an image that is taken as numbers, where there is nothing beside it.
+    board: Option<[usize; 3]>,
 }
 
 /// What paints one image.
@@ -93,7 +97,11 @@ impl Reconstruction {
             let net = Decoder::new(spec, &style.init(1.0), rng);
             images.push(Picture { name: part.name.clone(), at: part.at.clone(), net });
         }
-        Ok(Self { numbers, images, heads: config.heads })
+        let board = match &space.parts[..] {
+            [only] if images.is_empty() => only.image_shape(),
+            _ => None,
+        };
+        Ok(Self { numbers, images, heads: config.heads, board })
     }
 
     /// How far the states are from showing `obs`: nodes of the graph, and the sum of their values. Parameters are added to
@@ -158,9 +166,15 @@ impl Reconstruction {
         }
     }
 
-    /// Height, width and channels of the images.
-    pub fn image_shapes(&self) -> Vec<[usize; 3]> {
-        self.images.iter().map(|picture| picture.net.spec.output_shape()).collect()
+    /// The first image of what was decoded, one row of it.
+    pub fn picture(&self, decoded: Decoded) -> Option<Picture> {
+        if let Some((picture, pixels)) = self.images.first().zip(decoded.images.into_iter().next()) {
+            return Some(Picture { shape: picture.net.spec.output_shape(), pixels });
+        }
+        let numbers = decoded.numbers.into_iter();
+        let plain = |x: f32| if self.heads == Heads::TwoHot { symexp(x) } else { x };
+        let pixels = numbers.map(|x| plain(x).clamp(0.0, 1.0)).collect();
+        self.board.map(|shape| Picture { shape, pixels })
     }
 
     pub fn tensor_lens(&self) -> Vec<Vec<usize>> {

@@ -2,11 +2,11 @@
 
 use super::WorldModelLearner;
 use crate::agent::LearnError;
-use crate::policy::{ActInput, Actor, Memory, Mode};
+use crate::policy::{ActInput, Actor, Imagines, Memory, Mode, Picture};
 use crate::state::{StateError, StateIo};
 use crate::world_model::actor::Drawn;
 use axiomrl_core::random::normal;
-use axiomrl_envs::Rng;
+use axiomrl_envs::{ObsRef, Rng};
 use axiomrl_nn::Latent;
 use std::ops::Range;
 
@@ -90,6 +90,10 @@ impl Actor for WorldModelLearner {
         self.remember_actions(memory, envs, actions);
     }
 
+    fn imagination(&self) -> Option<&dyn Imagines> {
+        Some(self)
+    }
+
     fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
         self.model.visit_policy(io)?;
         io.network("actor", &mut self.behaviour.actor.net)
@@ -111,5 +115,29 @@ impl WorldModelLearner {
             actions.iter_mut().for_each(|a| *a = (*a + noise * normal(rng)).clamp(-1.0, 1.0));
         }
         Ok(())
+    }
+}
+
+impl Imagines for WorldModelLearner {
+    fn believed(&self, memory: &[f32]) -> Option<Picture> {
+        let reconstruction = &self.model.reconstruction;
+        reconstruction.picture(reconstruction.decode(&memory[..self.model.features()], 1))
+    }
+
+    fn shown(&self, obs: ObsRef<'_>) -> Option<Picture> {
+        let reconstruction = &self.model.reconstruction;
+        reconstruction.picture(reconstruction.truth(obs))
+    }
+
+    fn foresee(&self, memory: &mut Memory, rng: &mut Rng) {
+        let (width, features) = (self.remembered(), self.model.features());
+        let noise = self.reading.latent.draw_noise(memory.starts.len(), rng);
+        let rows = noise.chunks_exact(self.reading.latent.noise());
+        for (row, noise) in memory.state.chunks_exact_mut(width).zip(rows) {
+            let mut imagined = self.model.rssm.imagine(&row[..features], 1);
+            imagined.step(&row[features..], noise);
+            let state = imagined.features().to_vec();
+            row[..features].copy_from_slice(&state);
+        }
     }
 }
