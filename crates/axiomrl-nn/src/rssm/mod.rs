@@ -6,6 +6,7 @@
 //! through to the actions.
 
 mod cell;
+pub(crate) mod composed;
 mod dense;
 mod dream;
 mod head;
@@ -29,6 +30,7 @@ pub use spec::{RssmCore, RssmSpec};
 use crate::error::NnError;
 use crate::named::{export_layout, import_layout};
 use crate::params::Params;
+use crate::tensors::on_fused_device;
 use burn::tensor::Tensor;
 use rand_chacha::ChaCha8Rng;
 use std::sync::Arc;
@@ -86,6 +88,9 @@ impl Rssm {
     /// # Panics
     /// When something does not fit the window: a mistake in the calling code.
     pub fn observe(&self, tokens: Tensor<2>, params: Tensor<2>, window: Window<'_>) -> Observed {
+        if !on_fused_device(&params) {
+            return composed::observe(&self.spec, tokens, params, window);
+        }
         op::observe(self.spec.clone(), tokens, params, window)
     }
 
