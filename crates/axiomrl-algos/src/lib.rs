@@ -20,10 +20,11 @@ pub mod registry;
 pub mod state;
 #[cfg(test)]
 mod testing;
+pub mod world_model;
 
 pub use agent::{Agent, Clock, Diverged, Expert, ExpertSource, LearnError, Need, Phases, Setup, UpdateContext};
 pub use config::{ConfigError, RunConfig};
-pub use policy::{ActInput, Acting, Actor, Memory, Mode, Policy};
+pub use policy::{ActInput, Acting, Actor, Imagines, Memory, Mode, Picture, Policy};
 pub use regimes::Learner;
 pub use registry::{AlgoEntry, find, names, registry};
 pub use state::{Section, Snapshot, StateError, StateIo, StoreIo, Streamed, TensorData};

@@ -79,6 +79,26 @@ pub enum Mode {
     Sample,
 }
 
+/// An image of numbers from 0 to 1, channels last.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Picture {
+    /// Height, width and channels.
+    pub shape: [usize; 3],
+    pub pixels: Vec<f32>,
+}
+
+/// What has a model of the world, which can be watched.
+pub trait Imagines {
+    /// What the first image of an observation looks like in the state that a row of memory holds; `None` where no image is seen.
+    fn believed(&self, memory: &[f32]) -> Option<Picture>;
+
+    /// The first image of an observation, in the same form.
+    fn shown(&self, obs: ObsRef<'_>) -> Option<Picture>;
+
+    /// Goes on without seeing anything, by the actions that are remembered.
+    fn foresee(&self, memory: &mut Memory, rng: &mut Rng);
+}
+
 /// The acting half of a learner. Observations come in as networks take them: standardised where the run asks for it.
 pub trait Actor: Send {
     /// Numbers of a row of memory.
@@ -107,6 +127,10 @@ pub trait Actor: Send {
 
     /// The rules of the environment that it is to act in, for policies that plan by them.
     fn know_rules(&mut self, _rules: Option<Arc<dyn TaskRules>>) {}
+    /// The model that it acts by, where it has one that can be watched.
+    fn imagination(&self) -> Option<&dyn Imagines> {
+        None
+    }
 
     /// Saves or loads what acting needs, and no more.
     fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError>;
@@ -139,6 +163,11 @@ pub trait Policy: Send {
 
     /// The statistics that observations are scaled by, if they are.
     fn statistics(&self) -> Option<&ObsStats>;
+
+    /// As [`Actor::imagination`].
+    fn imagination(&self) -> Option<&dyn Imagines> {
+        None
+    }
 
     /// Saves or loads what acting needs: networks and input statistics.
     fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError>;
@@ -227,6 +256,10 @@ impl<L: Actor + ?Sized> Policy for Acting<L> {
 
     fn statistics(&self) -> Option<&ObsStats> {
         self.stats.as_ref()
+    }
+
+    fn imagination(&self) -> Option<&dyn Imagines> {
+        self.learner.imagination()
     }
 
     fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {

@@ -5,7 +5,7 @@ use crate::config::{ConfigError, Document, Idle, Problem, RunConfig};
 use crate::erased::{Erased, Preset};
 use crate::parts::checks::BuildError;
 use crate::regimes::Learner;
-use crate::{actor_critic, goal, imitation, model_based, offline, policy_gradient, q_learning};
+use crate::{actor_critic, goal, imitation, model_based, offline, policy_gradient, q_learning, world_model};
 use axiomrl_envs::Space;
 use axiomrl_envs::names::{short, suggestion};
 use garde::Validate;
@@ -117,6 +117,7 @@ settings_of! {
     model_based::MopoConfig => model_based::Mopo, "mopo";
     model_based::PetsConfig => model_based::Pets, "pets";
     offline::DecisionTransformerConfig => offline::DecisionTransformer, "decision_transformer";
+    world_model::WorldModelConfig => world_model::WorldModels, "dreamerv3";
 }
 
 /// What is said of an algorithm: all that a row of the table has besides its code.
@@ -181,6 +182,7 @@ pub fn builtin() -> Vec<AlgoEntry> {
         memory(),
         goal_conditioned(),
         with_a_model(),
+        world_models(),
         from_data(),
         from_an_expert(),
     ];
@@ -229,6 +231,7 @@ fn goal_conditioned() -> Vec<AlgoEntry> {
     vec![entry::<goal::Her>("her", "Hindsight experience replay", include_str!("goal/her.rs"), kinds)]
 }
 
+<<<<<<< HEAD
 /// A learned model of the environment.
 fn with_a_model() -> Vec<AlgoEntry> {
     vec![
@@ -246,6 +249,12 @@ fn with_a_model() -> Vec<AlgoEntry> {
             BOX,
         ),
     ]
+}
+
+fn world_models() -> Vec<AlgoEntry> {
+    let kinds = &[ActionKind::Discrete, ActionKind::Box];
+    variants::<world_model::WorldModels>(world_model::presets::VARIANTS, kinds).collect()
+>>>>>>> wip-dreamer
 }
 
 /// Recorded transitions, beside steps of the run's own or alone.

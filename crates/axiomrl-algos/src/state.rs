@@ -2,7 +2,7 @@
 
 use axiomrl_core::{Metrics, PagedStore, Rng, load_rng, save_rng};
 use axiomrl_envs::RunningStats;
-use axiomrl_nn::{ConvNet, Mlp, NnError, Optimizer, Params, Recurrent, ResidualNet, Transformer};
+use axiomrl_nn::{ConvNet, Decoder, Mlp, NnError, Optimizer, Params, Recurrent, ResidualNet, Rssm, Transformer};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -110,7 +110,7 @@ macro_rules! named_tensors {
     )*};
 }
 
-named_tensors!(Mlp, ConvNet, ResidualNet, Recurrent, Transformer);
+named_tensors!(Mlp, ConvNet, Decoder, ResidualNet, Recurrent, Rssm, Transformer);
 
 impl<'a> StateIo<'a> {
     /// Saves into `to`; without `stores`, stores are left out.

@@ -2,9 +2,9 @@
 
 use crate::kwargs::Kwargs;
 use crate::native::{
-    Acrobot, BitFlip, CartPole, CartPoleFixedHorizon, Catch, CatchTold, Context, Faulty, Hidden, Identity,
-    IdentityMasked, MountainCar, MountainCarContinuous, Pendulum, PendulumPixels, PointGoal, PointMass, Probe,
-    ProbeKind,
+    Acrobot, BitFlip, CartPole, CartPoleFixedHorizon, CartPolePixels, Catch, CatchTold, Context, Faulty, Hidden,
+    Identity, IdentityMasked, MountainCar, MountainCarContinuous, Pendulum, PendulumPixels, PointGoal, PointMass,
+    Probe, ProbeKind,
 };
 use crate::wrappers::{ObsMask, TimeLimit};
 use crate::{BoxSpace, EachEnv, Env, EnvError, EnvSource, Space, Wrapping};
@@ -73,6 +73,12 @@ fn pendulum(kwargs: &Kwargs<'_>) -> Result<Pendulum, EnvError> {
     Ok(Pendulum::new(kwargs.number("g", 10.0)?))
 }
 
+const CARTPOLE_PIXELS_KWARGS: &[(&str, &str)] = &[
+    ("sutton_barto_reward", "true: reward 0 a step and -1 for the fall, instead of 1 a step"),
+    ("size", "side of the image in pixels, 64 by default"),
+    ("color", "true: three channels instead of grey"),
+];
+
 const PIXELS_KWARGS: &[(&str, &str)] = &[
     ("g", "gravity, 10 by default"),
     ("size", "side of the image in pixels, 32 by default"),
@@ -112,7 +118,7 @@ const fn probe(
     EnvInfo { name, summary, max_steps: None, reward_threshold: None, kwargs: &[], build }
 }
 
-static ENVIRONMENTS: [EnvInfo; 32] = [
+static ENVIRONMENTS: [EnvInfo; 33] = [
     EnvInfo {
         name: "CartPole-v1",
         summary: "Balance a pole on a cart by pushing left or right",
@@ -136,6 +142,17 @@ static ENVIRONMENTS: [EnvInfo; 32] = [
         reward_threshold: Some(475.0),
         kwargs: &[],
         build: |_| Ok(Box::new(CartPoleFixedHorizon::new())),
+    },
+    EnvInfo {
+        name: "CartPolePixels-v0",
+        summary: "CartPole seen as a square image: stack frames, or remember, to see its speeds",
+        max_steps: Some(500),
+        reward_threshold: Some(475.0),
+        kwargs: CARTPOLE_PIXELS_KWARGS,
+        build: |kwargs| {
+            let size = kwargs.whole("size", 64, 8..=512)? as usize;
+            Ok(Box::new(CartPolePixels::new(cartpole(kwargs)?, size, kwargs.flag("color", false)?)))
+        },
     },
     EnvInfo {
         name: "Pendulum-v1",

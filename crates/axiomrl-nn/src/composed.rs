@@ -1,7 +1,7 @@
 //! The fused operations written with Burn's own tensor operations, for devices that the fused ones do not know.
 //!
 //! Burn's `Tensor` has no backend type; a tensor's device decides what runs. `Mlp::forward`, `ConvNet::forward`,
-//! `ResidualNet::forward`, `Decoder::forward`, `Recurrent::forward`, `fused_loss` and `tanh_gaussian` look at the device of
+//! `ResidualNet::forward`, `Decoder::forward`, `Recurrent::forward`, `Rssm::observe`, `fused_loss` and `tanh_gaussian` look at the device of
 //! their tensors: on Burn's `flex` CPU device (with or without autodiff) they are one fused node each, on any other device they
 //! call what is here. Values and gradients are the same within rounding, dropout masks included.
 //!
@@ -20,6 +20,7 @@ pub use crate::fused_loss::composed::loss;
 pub use crate::mlp::composed::mlp;
 pub use crate::recurrent::composed::recurrent;
 pub use crate::residual::composed::residual;
+pub use crate::rssm::composed::observe;
 
 use crate::kernels::activation::Activation;
 use crate::layout::TensorLayout;

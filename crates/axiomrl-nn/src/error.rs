@@ -45,6 +45,25 @@ pub enum NnError {
         /// The kind of network.
         network: &'static str,
     },
+    /// A world model with nothing in one of its parts.
+    #[error("a world model needs a deterministic state, a latent, layers and tokens: none of these widths may be zero")]
+    EmptyModel,
+    /// More classes than a choice may have.
+    #[error("a latent of {classes} classes is too large: use at most 256 classes, and more latents instead")]
+    TooManyClasses {
+        /// Classes of each choice.
+        classes: usize,
+    },
+    /// Blocks that do not share a state evenly.
+    #[error(
+        "{blocks} blocks cannot share a deterministic state of {deter} evenly: use a width that is a multiple of the blocks"
+    )]
+    UnevenBlocks {
+        /// Width of the state.
+        deter: usize,
+        /// Blocks that share it.
+        blocks: usize,
+    },
     /// Heads of attention that do not share a width evenly.
     #[error("{heads} heads cannot share {width} numbers evenly: use a width that is a multiple of the heads")]
     UnevenHeads {

@@ -34,7 +34,12 @@ pub enum Init {
         std: f32,
     },
     /// Normal with a deviation of 1/(2√in), drawn again outside of two deviations, for weights; biases start at zero.
-    TruncatedNormal,
+    HalfTruncatedNormal,
+    /// Gaussian weights cut at two standard deviations, of standard deviation 1/√in, and zero biases.
+    TruncatedNormal {
+        /// Factor on the last layer's weights; 0 makes its outputs start at 0.
+        output_scale: f32,
+    },
     /// Uniform ±1/√in for weights, and one number for all biases.
     FanIn {
         /// Every bias.
@@ -98,10 +103,17 @@ impl Init {
                 }
                 values.extend(std::iter::repeat_n(0.0, outputs));
             }
-            Init::TruncatedNormal => {
-                let std = 0.5 / (inputs.max(1) as f32).sqrt();
+            Init::HalfTruncatedNormal => {
+                let std = 0.5 * LEFT / (inputs.max(1) as f32).sqrt();
                 for _ in 0..layer.weights() {
                     values.push(std * truncated_normal(rng));
+                }
+                values.extend(std::iter::repeat_n(0.0, outputs));
+            }
+            Init::TruncatedNormal { output_scale } => {
+                let scale = if layer.is_output { output_scale } else { 1.0 } / (inputs.max(1) as f32).sqrt();
+                for _ in 0..layer.weights() {
+                    values.push(scale * truncated_normal(rng));
                 }
                 values.extend(std::iter::repeat_n(0.0, outputs));
             }
@@ -115,17 +127,20 @@ impl Init {
         }
         if layer.normed {
             values.extend(std::iter::repeat_n(1.0, outputs));
-            values.extend(std::iter::repeat_n(0.0, outputs));
+            values.extend(std::iter::repeat_n(0.0, if layer.rms { 0 } else { outputs }));
         }
     }
 }
 
-/// A standard normal number within ±2.
-fn truncated_normal(rng: &mut ChaCha8Rng) -> f32 {
+/// The standard deviation of what is left of a standard normal number within ±2.
+const LEFT: f32 = 0.879_625_66;
+
+/// A normal number that was drawn again while it was beyond two standard deviations, brought back to a variance of one.
+pub(crate) fn truncated_normal(rng: &mut ChaCha8Rng) -> f32 {
     loop {
         let x: f32 = StandardNormal.sample(rng);
         if x.abs() <= 2.0 {
-            return x;
+            return x / LEFT;
         }
     }
 }
@@ -133,7 +148,7 @@ fn truncated_normal(rng: &mut ChaCha8Rng) -> f32 {
 /// A random `[rows, columns]` matrix whose shorter side is orthonormal.
 ///
 /// Gram–Schmidt on Gaussian vectors, in `f64` and applied twice: the second pass removes what rounding left.
-fn orthogonal(rows: usize, columns: usize, rng: &mut ChaCha8Rng) -> Vec<f32> {
+pub(crate) fn orthogonal(rows: usize, columns: usize, rng: &mut ChaCha8Rng) -> Vec<f32> {
     let (count, len) = (rows.min(columns), rows.max(columns));
     let mut basis: Vec<Vec<f64>> = Vec::with_capacity(count);
     while basis.len() < count {
@@ -207,10 +222,13 @@ mod tests {
         assert!(w[hidden..hidden + 200].iter().all(|b| *b == 0.0));
         assert!((variance(&w[hidden + 200..hidden + 200 + 10_000]) - 0.01 * 2.0 / 250.0).abs() < 5e-6);
 
-        let w = draw(&spec, Init::TruncatedNormal);
+        let w = draw(&spec, Init::HalfTruncatedNormal);
         // Cut at two deviations of 0.05, a normal number has 0.774 of its variance left.
         assert!(largest(&w[..hidden]) <= 0.1 && (variance(&w[..hidden]) - 0.774 * 0.0025).abs() < 5e-5);
         assert!(w[hidden..hidden + 200].iter().all(|b| *b == 0.0));
+        let w = draw(&spec, Init::TruncatedNormal { output_scale: 0.0 });
+        assert!((variance(&w[..hidden]) - 0.01).abs() < 3e-4 && largest(&w[..hidden]) <= 0.1 * 2.0 / 0.879_625 + 1e-6);
+        assert!(w[hidden..].iter().all(|w| *w == 0.0), "biases, and an output that starts at zero");
 
         let w = draw(&spec, Init::Normal { std: 0.02 });
         assert!((variance(&w[..hidden]) - 4e-4).abs() < 2e-5 && largest(&w[..hidden]) > 0.06);

@@ -27,7 +27,8 @@ impl TensorLayout {
     }
 
     /// Number of values.
-    pub(crate) fn len(&self) -> usize {
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(&self) -> usize {
         self.shape.iter().product()
     }
 }

@@ -5,9 +5,9 @@
 //! node too ([`fused_loss`], with formulas ready in [`losses`]), so an update costs a handful of graph nodes however deep the
 //! network is. [`ConvNet`] does the same for a stack of convolutions over images, [`ResidualNet`] for IMPALA's residual
 //! encoder, [`Decoder`] for the way back from features to an image, [`Recurrent`] for an LSTM or GRU over a whole sequence,
-//! [`Transformer`] for causal attention over sequences of any lengths.
+//! [`Transformer`] for causal attention over sequences of any lengths, [`Rssm`] for the state of a world model.
 //!
-//! Every kind of network is a module of its own: `mlp`, `conv`, `residual`, `decoder`, `recurrent`, `attention`; what those over images share is
+//! Every kind of network is a module of its own: `mlp`, `conv`, `residual`, `decoder`, `recurrent`, `attention`, `rssm`; what those over images share is
 //! in `images`. Its `mod.rs` has its shape and what the outside sees, `passes` the arithmetic on plain slices that know nothing
 //! of Burn, `op` the node of the graph, `composed` the same in Burn's own operations. The loops themselves are in `kernels`.
 //!
@@ -32,6 +32,7 @@ mod named;
 mod params;
 mod recurrent;
 mod residual;
+mod rssm;
 mod tensors;
 mod threads;
 
@@ -39,6 +40,7 @@ pub mod composed;
 pub mod distributions;
 pub mod losses;
 pub mod optim;
+pub mod two_hot;
 
 pub use attention::{Transformer, TransformerPass, TransformerSpec};
 pub use buffers::{Pooled, take as recycled};
@@ -59,10 +61,15 @@ pub use layout::TensorLayout;
 pub use mlp::{Mlp, MlpPass, MlpSpec};
 pub use named::{export_flat, import_flat};
 pub use optim::{
-    Adam, AdamConfig, Optimizer, OptimizerConfig, RmsProp, RmsPropConfig, Sgd, SgdConfig, clip_scale, global_norm,
+    Adam, AdamConfig, LaProp, LaPropConfig, Optimizer, OptimizerConfig, RmsProp, RmsPropConfig, Sgd, SgdConfig,
+    clip_scale, global_norm,
 };
 pub use params::Params;
 pub use recurrent::{CellKind, Recurrent, RecurrentSpec};
 pub use residual::{ResidualNet, ResidualSpec};
+pub use rssm::{
+    Dream, FreeNats, Imagination, KlSides, KlValues, Latent, LatentKl, Observed, Rssm, RssmCore, RssmPass, RssmSpec,
+    Window,
+};
 pub use tensors::{Values, leaf, leaf_on, leaf_vec, values};
 pub use threads::{PARTS, join, threads, with_threads};

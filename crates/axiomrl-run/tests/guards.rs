@@ -7,7 +7,9 @@ use axiomrl_run::checkpoint;
 use axiomrl_run::memory::Purpose;
 use axiomrl_run::train::TrainError;
 use std::path::Path;
-use support::{FROM_DATA, LEARNERS, PLANNERS, best_actions, config, forms, learners, load, planners, resume, run_in};
+use support::{
+    FROM_DATA, LEARNERS, PLANNERS, WORLD_MODELS, best_actions, config, forms, learners, load, planners, resume, run_in,
+};
 
 /// Trains on `Faulty` with a checkpoint every 100 steps; it must fail.
 fn failed_run(entry: &AlgoEntry, suffix: &str, fault: &str, folder: &Path) -> TrainError {
@@ -74,7 +76,7 @@ fn a_mistyped_key_is_refused_with_its_place_and_the_nearest_one() {
 /// The tests that take long are run per learner; nobody may fall between them.
 #[test]
 fn every_name_is_a_learner_or_settings_over_one() {
-    let tables = || LEARNERS.iter().chain(PLANNERS).chain(FROM_DATA);
+    let tables = || LEARNERS.iter().chain(PLANNERS).chain(FROM_DATA).chain(WORLD_MODELS);
     let known: Vec<&str> = tables().flat_map(|(name, over)| [&[*name], *over].concat()).collect();
     for entry in registry() {
         let times = known.iter().filter(|name| **name == entry.name).count();

@@ -227,6 +227,18 @@ fn pets_stops_inside_a_fit_and_goes_on_with_its_plan() {
     stops_of("pets", "Pendulum-v1", 91, 12, &[INSIDE_ROUNDS, &small, &known]);
 }
 
+/// Streams of rows with the states that the model had in them, a queue of what just arrived, and updates by a ratio.
+#[test]
+fn world_models_stop_between_any_two_updates() {
+    let few = ["algo_kwargs.learning_starts=40", "algo_kwargs.batch_size=4", "algo_kwargs.buffer_capacity=120"];
+    let often = ["algo_kwargs.batch_length=5", "algo_kwargs.train_ratio=16"];
+    stops_change_nothing("dreamerv3", "CartPole-v1", &[INSIDE_ROUNDS, &few, &often, NORMALISED]);
+    stops_change_nothing("dreamer", "CartPole-v1", &[INSIDE_ROUNDS, &few, &often]);
+    stops_change_nothing("dreamer", "Pendulum-v1", &[INSIDE_ROUNDS, &few, &often, NORMALISED]);
+    let images = ["eval_interval=100", "checkpoint_interval=60"];
+    stops_of("dreamerv3", "PendulumPixels-v0", 91, 12, &[INSIDE_ROUNDS, &few, &often, &images]);
+}
+
 /// The strictest of all: nothing but what was saved goes from one piece to the next.
 #[test]
 fn runs_that_stop_after_every_single_piece_end_alike() {

@@ -87,6 +87,22 @@ const FREE_NARROW: Control = Control {
 };
 /// Plans in a world that nobody has seen.
 const RANDOM_MODEL: Control = Control { name: "random_model", set: &["algo_kwargs.random_model=true"] };
+/// States that may hold anything, and a prior that need not foresee them.
+const NO_DIVERGENCE: Control =
+    Control { name: "no_divergence", set: &["algo_kwargs.dyn_scale=0", "algo_kwargs.rep_scale=0"] };
+/// The critic on replayed rows stands in for the two that follow: it is off in both arms.
+const NO_REPLAY_CRITIC: Control =
+    Control { name: "no_replay_critic", set: &["algo_kwargs.replay_critic_scale=0"] };
+/// A world without end, where every step pays.
+const NO_END: Control = Control {
+    name: "no_continue_head",
+    set: &["algo_kwargs.continue_head=false", "algo_kwargs.replay_critic_scale=0"],
+};
+/// Imagination that looks one step ahead.
+const SHORT_SIGHTED: Control = Control {
+    name: "horizon_1",
+    set: &["algo_kwargs.imagination_horizon=1", "algo_kwargs.replay_critic_scale=0"],
+};
 
 /// All rows, in the order of the report.
 pub const MATRIX: &[Row] = &[
@@ -159,6 +175,12 @@ pub const MATRIX: &[Row] = &[
     row("sac/pendulum_pixels", "PendulumPixels-v0", -250.0, 50_000),
     row("recurrent_sac/pendulum_novel", "PendulumNoVel-v1", -250.0, 50_000),
     row("recurrent_td3/pendulum_novel", "PendulumNoVel-v1", -250.0, 50_000),
+    row("dreamer/catch", "Catch-v0", 0.9, 15_000),
+    row("dreamer/cartpole_pixels", "CartPolePixels-v0", 400.0, 60_000),
+    row("dreamer/pendulum_pixels", "PendulumPixels-v0", -300.0, 60_000),
+    row("dreamerv3/catch", "Catch-v0", 0.9, 8000),
+    row("dreamerv3/cartpole", "CartPole-v1", 400.0, 10_000),
+    row("dreamerv3/pendulum_pixels", "PendulumPixels-v0", -250.0, 25_000),
     // Marks of tasks with goals are the part of the episodes that must reach theirs.
     row("her/bitflip", "BitFlip-v0", 0.95, 30_000),
     row("her/point_goal", "PointGoal-v0", 0.95, 20_000),
@@ -217,6 +239,12 @@ pub const MATRIX: &[Row] = &[
     row("drqv2/pendulum_pixels", "PendulumPixels-v0", -250.0, 50_000).control(NO_LEARNING),
     // Without augmentation it learns less, but enough for the mark: for comparison, seed by seed.
     row("drqv2/pendulum_pixels", "PendulumPixels-v0", -250.0, 50_000).control(NO_SHIFT).reported(),
+    row("dreamerv3/catch", "Catch-v0", 0.9, 8000).control(NO_DIVERGENCE),
+    // Without the critic on replayed rows it still learns: that is what the next two are compared with.
+    row("dreamerv3/cartpole", "CartPole-v1", 400.0, 10_000).control(NO_REPLAY_CRITIC).reported(),
+    row("dreamerv3/cartpole", "CartPole-v1", 400.0, 10_000).control(NO_END),
+    row("dreamerv3/cartpole", "CartPole-v1", 400.0, 10_000).control(SHORT_SIGHTED),
+    row("dreamer/cartpole_pixels", "CartPolePixels-v0", 400.0, 60_000).control(NO_LEARNING),
     row("rlpd/mountaincarcontinuous", "MountainCarContinuous-v0", 50.0, 10_000).control(NOTHING_RECORDED),
     row("mbpo/pendulum", "Pendulum-v1", -700.0, 3000).control(PERMUTED),
     row("mbpo/pendulum", "Pendulum-v1", -700.0, 2500).control(NOTHING_IMAGINED),

@@ -29,6 +29,13 @@ impl ParamGroup {
         Self { optimizers, max_norm }
     }
 
+    /// As [`ParamGroup::new`], with the lengths of the tensors inside of each of the parameters, for optimisers that treat them
+    /// one by one.
+    pub fn of_tensors(config: &OptimizerConfig, lens: &[Vec<usize>], max_norm: f32) -> Self {
+        let optimizers = lens.iter().map(|lens| Optimizer::for_tensors(config, lens.iter().sum(), lens)).collect();
+        Self { optimizers, max_norm }
+    }
+
     /// One step down the gradient of `loss`; gives the gradient's norm. `whose` names what is learned, should a number stop
     /// being one: then nothing is changed.
     pub fn descend(

@@ -5,6 +5,8 @@ mod off_policy;
 mod on_policy;
 mod pace;
 mod replay_settings;
+mod sequence_replay;
+mod train_ratio;
 
 pub use interactive::{Interactive, InteractiveSettings, LabelLearner, Labels};
 pub use off_policy::{OffPolicy, Preparation, ReplayLearner};
@@ -13,6 +15,8 @@ pub use on_policy::{ActedRow, OnPolicy, Played, RolloutLearner, RolloutSettings,
 pub use pace::Pace;
 pub use replay_settings::{ReplaySettings, SequenceSettings};
 pub(crate) use replay_settings::{prioritized_replay_settings, replay_settings, with_prior};
+pub use sequence_replay::{ModelStates, SequenceLearner, SequenceReplay, SequenceReplaySettings};
+pub use train_ratio::TrainRatio;
 
 use crate::agent::{Agent, Setup};
 use crate::parts::checks::BuildError;
@@ -23,6 +27,7 @@ pub enum Learner {
     OnPolicy(Box<dyn RolloutLearner>, RolloutSettings),
     OffPolicy(Box<dyn ReplayLearner>, ReplaySettings),
     Interactive(Box<dyn LabelLearner>, InteractiveSettings),
+    Sequences(Box<dyn SequenceLearner>, SequenceReplaySettings),
 }
 
 impl Learner {
@@ -32,6 +37,7 @@ impl Learner {
             Self::OnPolicy(learner, settings) => Box::new(OnPolicy::new(learner, settings, setup)?),
             Self::OffPolicy(learner, settings) => Box::new(OffPolicy::new(learner, settings, setup)?),
             Self::Interactive(learner, settings) => Box::new(Interactive::new(learner, settings, setup)?),
+            Self::Sequences(learner, settings) => Box::new(SequenceReplay::new(learner, settings, setup)?),
         })
     }
 
@@ -41,6 +47,7 @@ impl Learner {
             Self::OnPolicy(learner, _) => learner,
             Self::OffPolicy(learner, _) => learner,
             Self::Interactive(learner, _) => learner,
+            Self::Sequences(learner, _) => learner,
         };
         Ok(Box::new(Acting::new(actor, setup.spaces.clone(), setup.scaling)?))
     }

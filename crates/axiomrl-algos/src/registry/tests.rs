@@ -19,7 +19,7 @@ fn own(schema: &Value) -> &Map<String, Value> {
 
 #[test]
 fn every_name_has_the_same_defaults_wherever_they_are_asked_for() {
-    assert_eq!(registry().len(), 71);
+    assert_eq!(registry().len(), 73);
     for entry in registry() {
         let defaults = entry.defaults();
         let schema = entry.schema();
@@ -98,6 +98,7 @@ const LOGGED: &[&str] = &[
     "model_calibration",
     "model_dropped_rows",
     "penalty_mean",
+    "open_loop_error",
 ];
 
 #[test]

@@ -1,5 +1,7 @@
 //! `axiomrl record`: episodes to look at.
 
+mod imagine;
+
 use crate::failure::Failure;
 use crate::gif_file;
 use crate::options::PolicySource;
@@ -38,13 +40,20 @@ pub struct Record {
     /// Draws actions as in training instead of taking the best
     #[arg(long)]
     stochastic: bool,
+    /// Of policies with a model of the world: shows what is seen, what the model believes and the difference, side by side. After
+    /// so many steps the model goes on by the actions alone
+    #[arg(long, value_name = "STEPS", num_args = 0..=1, default_missing_value = "5")]
+    imagine: Option<usize>,
 }
 
 impl Record {
     pub fn run(self) -> Result<(), Failure> {
         pool::run(None, || {
             let (mut policy, _) = policy::open(&self.source)?;
-            let frames = self.play(&mut policy)?;
+            let frames = match self.imagine {
+                None => self.play(&mut policy)?,
+                Some(context) => self.watch(&mut policy, context)?,
+            };
             let bytes = gif_file::encode(&frames, self.fps)?;
             let path = self.output.display();
             write_atomic(&self.output, &bytes)

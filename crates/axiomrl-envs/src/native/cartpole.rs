@@ -41,6 +41,12 @@ impl CartPole {
             body: Body::default(),
         }
     }
+
+    /// Where the cart stands and how the pole leans: what a picture shows.
+    pub(super) fn visible(&self) -> (f64, f64) {
+        let [x, _, angle, _] = self.body.state;
+        (x, angle)
+    }
 }
 
 impl Env for CartPole {
@@ -83,7 +89,7 @@ impl Env for CartPole {
     }
 
     fn render(&self) -> Option<Frame> {
-        let [x, _, angle, _] = self.body.state;
+        let (x, angle) = self.visible();
         render::cartpole(x, angle, MAX_X)
     }
 }

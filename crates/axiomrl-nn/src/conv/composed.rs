@@ -2,7 +2,7 @@
 
 use super::ConvSpec;
 use crate::composed::activate;
-use crate::images::composed::{channels_first, convolve, to_rows};
+use crate::images::composed::{channels_first, convolve, rms_norm, to_rows};
 use burn::tensor::Tensor;
 
 /// A stack of convolutions: `x` `[images, height·width·channels]`, result `[images, features]`.
@@ -10,7 +10,11 @@ pub fn conv(spec: &ConvSpec, x: Tensor<2>, params: Tensor<2>) -> Tensor<2> {
     let mut tensors = spec.layout().into_iter();
     let mut h = channels_first(x, spec.input);
     for layer in &spec.layers {
-        h = activate(convolve(h, &params, &mut tensors, layer.stride, layer.padding), spec.activation);
+        h = convolve(h, &params, &mut tensors, layer.stride, layer.padding);
+        if spec.rms_norm {
+            h = rms_norm(h, &params, &mut tensors);
+        }
+        h = activate(h, spec.activation);
     }
     to_rows(h)
 }

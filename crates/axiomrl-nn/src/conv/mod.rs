@@ -40,7 +40,7 @@ impl ConvLayer {
 ///
 /// The features are the last layer's `[height, width, channels]`, flattened in that order (PyTorch flattens channels first:
 /// reorder the columns of a linear layer that follows when moving weights). Flat layout, layer after layer: weight
-/// `[kernel, kernel, in, out]`, bias `[out]`.
+/// `[kernel, kernel, in, out]`, bias `[out]`, and the norm's scale `[out]` when present.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConvSpec {
     /// Height, width and channels of an image.
@@ -49,12 +49,21 @@ pub struct ConvSpec {
     pub layers: Vec<ConvLayer>,
     /// Activation after every convolution.
     pub activation: Activation,
+    /// RMSNorm over the channels of each pixel before every activation.
+    #[serde(default)]
+    pub rms_norm: bool,
 }
 
 impl ConvSpec {
     /// Any stack of convolutions.
     pub fn new(input: [usize; 3], layers: &[ConvLayer], activation: Activation) -> Self {
-        Self { input, layers: layers.to_vec(), activation }
+        Self { input, layers: layers.to_vec(), activation, rms_norm: false }
+    }
+
+    /// Adds RMSNorm over the channels to every layer.
+    pub fn with_rms_norm(mut self) -> Self {
+        self.rms_norm = true;
+        self
     }
 
     /// The DQN encoder of Nature 2015, for images of 84x84 or so.
@@ -134,7 +143,7 @@ impl ConvSpec {
         let convolutions = self.layers.iter().map(|layer| {
             let ConvLayer { kernel, stride, padding, .. } = *layer;
             let window = Window { height, width, channels, kernel, stride, padding };
-            let conv = Convolution { window, outputs: layer.channels, offset };
+            let conv = Convolution { window, outputs: layer.channels, offset, normed: self.rms_norm };
             (height, width, channels) = (window.out_height(), window.out_width(), layer.channels);
             offset += conv.params();
             conv
@@ -153,6 +162,7 @@ impl ImageSpec for ConvSpec {
         assert!(!self.layers.is_empty(), "an encoder needs at least one layer");
         for conv in self.convolutions() {
             init.draw_hidden(conv.window.patch_len(), conv.outputs, values, rng);
+            values.extend(std::iter::repeat_n(1.0, if conv.normed { conv.outputs } else { 0 }));
         }
     }
 

@@ -6,10 +6,15 @@ use crate::buffers::Pooled;
 use crate::images::{ImageNetwork, KeptMut, Pixels, Trace};
 use crate::kernels::activation::Activation;
 
-/// Values kept of one image: the outputs (the last layer's are the caller's), and SiLU's inputs.
+/// Values kept of one image: the outputs (the last layer's are the caller's), and what a norm keeps, or SiLU's inputs.
 fn kept(conv: &Convolution, is_last: bool, activation: Activation) -> (usize, usize) {
     let output = if is_last { 0 } else { conv.out_len() };
-    (output, if activation == Activation::Silu { conv.out_len() } else { 0 })
+    let before = match (conv.normed, activation) {
+        (true, _) => conv.norm_len(),
+        (false, Activation::Silu) => conv.out_len(),
+        _ => 0,
+    };
+    (output, before)
 }
 
 impl ImageNetwork for ConvSpec {
@@ -74,6 +79,7 @@ impl ImageNetwork for ConvSpec {
             end -= stretch.len();
             let (output, before) = stretch.split_at(images * output);
             let output = if is_last { trace.out } else { output };
+            let (normal, before) = before.split_at(if conv.normed { before.len() } else { 0 });
             let activated = if before.is_empty() { output } else { before };
             let input = match index.checked_sub(1).map(|below| kept(&convolutions[below], false, self.activation)) {
                 Some((output, before)) => {
@@ -85,7 +91,7 @@ impl ImageNetwork for ConvSpec {
             // What lies below gets a gradient unless it is an input nobody asks about.
             let mut below = (index > 0).then(|| Pooled::new(images * conv.window.image_len()));
             let grad_below = if index > 0 { below.as_deref_mut() } else { grad_x.as_deref_mut() };
-            let layer = ConvTrace { x: input, params: trace.params, activation: self.activation, activated };
+            let layer = ConvTrace { x: input, params: trace.params, activation: self.activation, activated, normal };
             conv.backward(layer, &mut grad, grad_params.as_deref_mut(), grad_below);
             if let Some(below) = below {
                 grad = below;

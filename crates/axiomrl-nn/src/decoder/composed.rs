@@ -2,7 +2,7 @@
 
 use super::DecoderSpec;
 use crate::composed::activate;
-use crate::images::composed::{channels_first, convolve, linear, to_rows};
+use crate::images::composed::{channels_first, convolve, linear, rms_norm, to_rows};
 use crate::kernels::activation::Activation;
 use burn::tensor::Tensor;
 
@@ -17,9 +17,15 @@ fn enlarge(x: Tensor<4>) -> Tensor<4> {
 pub fn decoder(spec: &DecoderSpec, x: Tensor<2>, params: Tensor<2>) -> Tensor<2> {
     let mut tensors = spec.layout().into_iter();
     let mut h = channels_first(linear(x, &params, &mut tensors), spec.start);
+    if spec.rms_norm {
+        h = activate(rms_norm(h, &params, &mut tensors), spec.activation);
+    }
     for index in 0..spec.channels.len() {
         let is_last = index + 1 == spec.channels.len();
         h = convolve(enlarge(h), &params, &mut tensors, 1, 1);
+        if spec.rms_norm && !is_last {
+            h = rms_norm(h, &params, &mut tensors);
+        }
         h = activate(h, if is_last { Activation::Identity } else { spec.activation });
     }
     to_rows(h)

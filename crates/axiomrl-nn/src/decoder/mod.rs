@@ -29,12 +29,21 @@ pub struct DecoderSpec {
     pub channels: Vec<usize>,
     /// Activation after every layer but the last.
     pub activation: Activation,
+    /// RMSNorm over the channels of each pixel, and the activation, behind the linear map; and the norm before every activation.
+    #[serde(default)]
+    pub rms_norm: bool,
 }
 
 impl DecoderSpec {
     /// Any decoder.
     pub fn new(inputs: usize, start: [usize; 3], channels: &[usize], activation: Activation) -> Self {
-        Self { inputs, start, channels: channels.to_vec(), activation }
+        Self { inputs, start, channels: channels.to_vec(), activation, rms_norm: false }
+    }
+
+    /// Adds RMSNorm over the channels to the linear map, with an activation, and to every layer but the last.
+    pub fn with_rms_norm(mut self) -> Self {
+        self.rms_norm = true;
+        self
     }
 
     /// For an image of 16, 32 or 64 pixels (any sides of 4 to 7 pixels times the same power of two): channels halve as the
@@ -77,7 +86,7 @@ impl DecoderSpec {
     /// Number of parameters.
     pub fn param_count(&self) -> usize {
         let layers = self.upconvs().iter().map(UpConv::params).sum::<usize>();
-        (self.inputs + 1) * self.start_len() + layers
+        self.linear_params() + layers
     }
 
     /// Floating-point operations of a forward pass over `images` images.
@@ -89,7 +98,24 @@ impl DecoderSpec {
     pub fn layout(&self) -> Vec<TensorLayout> {
         let layers = self.upconvs().into_iter().enumerate();
         let layers = layers.flat_map(|(index, layer)| layer.layout(&index.to_string()));
-        TensorLayout::linear("linear", 0, self.inputs, self.start_len()).into_iter().chain(layers).collect()
+        let norm = self.rms_norm.then(|| TensorLayout {
+            name: "linear.norm.weight".into(),
+            offset: (self.inputs + 1) * self.start_len(),
+            shape: vec![self.start[2]],
+            transposed: false,
+        });
+        let linear = TensorLayout::linear("linear", 0, self.inputs, self.start_len());
+        linear.into_iter().chain(norm).chain(layers).collect()
+    }
+
+    /// Parameters of the linear map, with its norm's scale.
+    fn linear_params(&self) -> usize {
+        (self.inputs + 1) * self.start_len() + if self.rms_norm { self.start[2] } else { 0 }
+    }
+
+    /// Values that the linear map's norm keeps of one image.
+    pub(crate) fn start_norm_len(&self) -> usize {
+        if self.rms_norm { self.start_len() + self.start[0] * self.start[1] } else { 0 }
     }
 
     /// Values after the linear map.
@@ -103,11 +129,12 @@ impl DecoderSpec {
             panic!("{error}");
         }
         let [mut height, mut width, mut channels] = self.start;
-        let mut offset = (self.inputs + 1) * self.start_len();
+        let mut offset = self.linear_params();
         let layers = self.channels.iter().enumerate().map(|(index, &outputs)| {
             let is_last = index + 1 == self.channels.len();
             let activation = if is_last { Activation::Identity } else { self.activation };
-            let layer = UpConv { height, width, channels, outputs, offset, activation };
+            let normed = self.rms_norm && !is_last;
+            let layer = UpConv { height, width, channels, outputs, offset, normed, activation };
             (height, width, channels) = (2 * height, 2 * width, outputs);
             offset += layer.params();
             layer
@@ -122,8 +149,10 @@ pub type Decoder = ImageNet<DecoderSpec>;
 impl ImageSpec for DecoderSpec {
     fn draw(&self, init: &Init, rng: &mut ChaCha8Rng, values: &mut Vec<f32>) {
         init.draw_hidden(self.inputs, self.start_len(), values, rng);
+        values.extend(std::iter::repeat_n(1.0, if self.rms_norm { self.start[2] } else { 0 }));
         for layer in self.upconvs() {
             init.draw_hidden(9 * layer.channels, layer.outputs, values, rng);
+            values.extend(std::iter::repeat_n(1.0, if layer.normed { layer.outputs } else { 0 }));
         }
     }
 

@@ -1,16 +1,21 @@
 //! Forward and backward pass of a decoder, on plain slices.
 
 use super::DecoderSpec;
-use super::upconv::UpConv;
+use super::upconv::{UpConv, finish_normed, unfinish_normed};
 use crate::buffers::Pooled;
 use crate::images::{ImageNetwork, KeptMut, Pixels, Trace};
 use crate::kernels::activation::{Activation, bias_activation, column_sums};
 use crate::kernels::matmul::{Left, product, product_transposed};
 
-/// Values kept of one image: the outputs (the last layer's are the caller's), and SiLU's inputs.
+/// Values kept of one image: the outputs (the last layer's are the caller's), and what a norm keeps, or SiLU's inputs.
 fn kept(layer: &UpConv, is_last: bool) -> (usize, usize) {
     let output = if is_last { 0 } else { layer.out_len() };
-    (output, if layer.activation == Activation::Silu { layer.out_len() } else { 0 })
+    let before = match (layer.normed, layer.activation) {
+        (true, _) => layer.norm_len(),
+        (false, Activation::Silu) => layer.out_len(),
+        _ => 0,
+    };
+    (output, before)
 }
 
 /// A decoder's input is never bytes.
@@ -40,16 +45,22 @@ impl ImageNetwork for DecoderSpec {
             let (output, before) = kept(layer, index + 1 == layers.len());
             output + before
         });
-        (self.start_len() + lens.sum::<usize>(), 0)
+        (self.start_len() + self.start_norm_len() + lens.sum::<usize>(), 0)
     }
 
     fn chunk_forward(&self, x: Pixels<'_>, params: &[f32], room: KeptMut<'_>, out: &mut [f32]) {
         let layers = self.upconvs();
         let (x, images, start) = (floats(x), out.len() / self.row_lens().1, self.start_len());
-        let (map, mut rest) = room.values.split_at_mut(images * start);
+        let (map, rest) = room.values.split_at_mut(images * start);
+        let (kept_norm, mut rest) = rest.split_at_mut(images * self.start_norm_len());
         let (weight, vectors) = params.split_at(self.inputs * start);
         product(map, images, start, self.inputs, Left::Rows(x), weight, false);
         bias_activation(map, &vectors[..start], Activation::Identity);
+        if self.rms_norm {
+            let channels = self.start[2];
+            let zeros = vec![0.0; channels];
+            finish_normed(map, &zeros, &vectors[start..start + channels], kept_norm, self.activation);
+        }
 
         let mut input: &[f32] = map;
         let mut out = Some(out);
@@ -71,7 +82,8 @@ impl ImageNetwork for DecoderSpec {
             total.fill(0.0);
         }
         // Each layer's input and what its activation's derivative needs.
-        let (mut input, mut rest) = trace.values.split_at(images * start);
+        let (mut input, rest) = trace.values.split_at(images * start);
+        let (kept_norm, mut rest) = rest.split_at(images * self.start_norm_len());
         let mut kept_layers = Vec::with_capacity(layers.len());
         for (index, layer) in layers.iter().enumerate() {
             let (output, before) = kept(layer, index + 1 == layers.len());
@@ -88,6 +100,17 @@ impl ImageNetwork for DecoderSpec {
             let mut below = Pooled::new(input.len());
             layer.backward(input, trace.params, activated, &mut grad, grad_params.as_deref_mut(), &mut below);
             grad = below;
+        }
+        if self.rms_norm {
+            let (at, channels) = ((self.inputs + 1) * start, self.start[2]);
+            let scale = &trace.params[at..at + channels];
+            // The bias stands before the map is taken pixel by pixel: its gradient is summed up below.
+            let mut vectors = Pooled::new(2 * channels);
+            vectors.fill(0.0);
+            unfinish_normed(&mut grad, scale, kept_norm, self.activation, &mut vectors);
+            if let Some(total) = grad_params.as_deref_mut() {
+                total[at..at + channels].copy_from_slice(&vectors[channels..]);
+            }
         }
         if let Some(total) = grad_params {
             let (grad_weight, vectors) = total.split_at_mut(self.inputs * start);

@@ -3,9 +3,10 @@
 use crate::buffers::Pooled;
 use crate::conv::windows::Windows;
 use crate::images::Pixels;
-use crate::kernels::activation::{Activation, activate, activation_backward, bias_activation};
+use crate::kernels::activation::{Activation, activate, activation_backward, bias_activation, column_sums};
 use crate::kernels::matmul::{Left, product};
 use crate::kernels::patches::{Window, fold};
+use crate::kernels::rms_norm::{rms_norm, rms_norm_backward, scale_rows};
 use crate::kernels::tiling::{fold_weight, image_to_tiles, tiles_to_image, unfold_weight};
 use crate::kernels::transpose::transpose;
 use crate::layout::TensorLayout;
@@ -18,8 +19,10 @@ pub struct UpConv {
     pub width: usize,
     pub channels: usize,
     pub outputs: usize,
-    /// First of its parameters: weight `[3, 3, channels, outputs]`, then bias `[outputs]`.
+    /// First of its parameters: weight `[3, 3, channels, outputs]`, then bias `[outputs]`, then the norm's scale, if any.
     pub offset: usize,
+    /// Whether RMSNorm over the channels follows.
+    pub normed: bool,
     /// The identity in the last layer.
     pub activation: Activation,
 }
@@ -30,7 +33,12 @@ impl UpConv {
     }
 
     pub fn params(&self) -> usize {
-        self.weights() + self.outputs
+        self.weights() + self.outputs * if self.normed { 2 } else { 1 }
+    }
+
+    /// Values that a norm keeps of one image.
+    pub fn norm_len(&self) -> usize {
+        if self.normed { self.out_len() + 4 * self.height * self.width } else { 0 }
     }
 
     pub fn in_len(&self) -> usize {
@@ -46,11 +54,16 @@ impl UpConv {
         2 * self.window().patches() * self.window().patch_len() * 4 * self.outputs
     }
 
-    /// The named tensors `<name>.weight` and `<name>.bias`.
-    pub fn layout(&self, name: &str) -> [TensorLayout; 2] {
+    /// The named tensors `<name>.weight` and `<name>.bias`, and `<name>.norm.weight` of a norm.
+    pub fn layout(&self, name: &str) -> Vec<TensorLayout> {
         let [mut weight, bias] = TensorLayout::linear(name, self.offset, 9 * self.channels, self.outputs);
         weight.shape = vec![self.outputs, self.channels, 3, 3];
-        [weight, bias]
+        let norm = (self.normed).then(|| TensorLayout {
+            name: format!("{name}.norm.weight"),
+            offset: bias.offset + self.outputs,
+            ..bias.clone()
+        });
+        [weight, bias].into_iter().chain(norm).collect()
     }
 
     /// The 2x2 patches of the small image.
@@ -66,7 +79,8 @@ impl UpConv {
         folded
     }
 
-    /// `target ← activation(conv(enlarged x) + bias)`; `before`, unless empty, keeps what the activation was applied to.
+    /// `target ← activation(norm(conv(enlarged x) + bias))`; `before`, unless empty, keeps what the activation was applied to, or what
+    /// a norm keeps.
     pub fn forward(&self, x: &[f32], params: &[f32], before: &mut [f32], target: &mut [f32]) {
         let window = self.window();
         let (patches, patch, tile) = (window.patches(), window.patch_len(), 4 * self.outputs);
@@ -84,7 +98,10 @@ impl UpConv {
                 tiles_to_image(tiles, self.width, self.outputs, image);
             }
         }
-        let bias = &params[self.offset + self.weights()..self.offset + self.params()];
+        let (bias, scale) = params[self.offset + self.weights()..self.offset + self.params()].split_at(self.outputs);
+        if self.normed {
+            return finish_normed(target, bias, scale, before, self.activation);
+        }
         if before.is_empty() {
             return bias_activation(target, bias, self.activation);
         }
@@ -94,7 +111,7 @@ impl UpConv {
     }
 
     /// Takes the gradient of the outputs (changed to that of the weighted sums) back: adds to this layer's part of
-    /// `grad_params` and overwrites `grad_x`. `activated` holds the activation's outputs, for SiLU its inputs.
+    /// `grad_params` and overwrites `grad_x`. `activated` holds the activation's outputs, for SiLU its inputs, or what a norm kept.
     pub fn backward(
         &self,
         x: &[f32],
@@ -108,7 +125,12 @@ impl UpConv {
         let (patches, patch, tile) = (window.patches(), window.patch_len(), 4 * self.outputs);
         let own = grad_params.map(|g| &mut g[self.offset..self.offset + self.params()]);
         let (grad_weight, grad_bias) = own.map(|own| own.split_at_mut(self.weights())).unwrap_or_default();
-        activation_backward(grad, activated, self.outputs, grad_bias, self.activation);
+        if self.normed {
+            let scale = &params[self.offset + self.weights() + self.outputs..self.offset + self.params()];
+            unfinish_normed(grad, scale, activated, self.activation, grad_bias);
+        } else {
+            activation_backward(grad, activated, self.outputs, grad_bias, self.activation);
+        }
 
         let folded = self.folded_weight(params);
         let mut back_weight = Pooled::new(folded.len());
@@ -138,4 +160,26 @@ impl UpConv {
             unfold_weight(&grad_folded, self.channels, self.outputs, grad_weight);
         }
     }
+}
+
+/// From weighted sums to outputs with a norm over the channels; `kept` receives the normalised outputs and one factor per pixel.
+pub fn finish_normed(sums: &mut [f32], bias: &[f32], scale: &[f32], kept: &mut [f32], activation: Activation) {
+    let (normal, inverse) = kept.split_at_mut(sums.len());
+    bias_activation(sums, bias, Activation::Identity);
+    rms_norm(sums, scale, normal, inverse);
+    activate(sums, activation);
+}
+
+/// The way back, to the gradient of the weighted sums; adds to those of bias and scale in `vectors`, unless that is empty.
+pub fn unfinish_normed(grad: &mut [f32], scale: &[f32], kept: &[f32], activation: Activation, vectors: &mut [f32]) {
+    let (normal, inverse) = kept.split_at(grad.len());
+    let mut activated = Pooled::new(grad.len());
+    scale_rows(normal, scale, &mut activated);
+    if activation != Activation::Silu {
+        activate(&mut activated, activation);
+    }
+    activation_backward(grad, &activated, scale.len(), &mut [], activation);
+    let (grad_bias, grad_scale) = vectors.split_at_mut(vectors.len() / 2);
+    rms_norm_backward(grad, scale, normal, inverse, grad_scale);
+    column_sums(grad, grad_bias);
 }

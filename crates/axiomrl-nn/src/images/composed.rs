@@ -1,6 +1,7 @@
 //! What networks over images have in common. Burn's convolutions have channels first, so images are turned at the beginning and at the end.
 
 use crate::composed::part;
+use crate::kernels::rms_norm::EPSILON;
 use crate::layout::TensorLayout;
 use burn::tensor::Tensor;
 use burn::tensor::module::conv2d;
@@ -31,6 +32,14 @@ pub fn convolve(
     let kernels = part(params, &weight).reshape([kernel, kernel, channels, outputs]).permute([3, 2, 0, 1]);
     let bias = part(params, &bias).reshape([outputs]);
     conv2d(x, kernels, Some(bias), ConvOptions::new([stride; 2], [padding; 2], [1, 1], 1))
+}
+
+/// RMSNorm over the channels, whose scale is the next tensor.
+pub fn rms_norm(x: Tensor<4>, params: &Tensor<2>, tensors: &mut impl Iterator<Item = TensorLayout>) -> Tensor<4> {
+    let scale = tensors.next().expect("a layout lists every norm's scale");
+    let scale = part(params, &scale).reshape([1, scale.len(), 1, 1]);
+    let square = (x.clone() * x.clone()).mean_dim(1);
+    x / (square + EPSILON).sqrt() * scale
 }
 
 /// A linear map whose weight and bias are the next two tensors.

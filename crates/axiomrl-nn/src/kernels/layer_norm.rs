@@ -14,6 +14,7 @@ simd! {
         values: &mut [f32],
         scale: &[f32],
         shift: &[f32],
+        epsilon: f32,
         normal: &mut [f32],
         inverse_std: &mut [f32],
     ) {
@@ -25,7 +26,7 @@ simd! {
                 *v -= mean;
             }
             let variance = reduce(row, row, |sum, v, _| v.mul_add(v, sum)) / width as f32;
-            let inverse = 1.0 / (variance + EPSILON).sqrt();
+            let inverse = 1.0 / (variance + epsilon).sqrt();
             for v in row.iter_mut() {
                 *v *= inverse;
             }
@@ -89,7 +90,7 @@ mod tests {
         for width in [1usize, 5, 16, 33] {
             let mut values: Vec<f32> = (0..3 * width).map(|i| (i as f32 * 1.7).sin() * 3.0 + 5.0).collect();
             let (ones, zeros) = (vec![1.0; width], vec![0.0; width]);
-            layer_norm(&mut values, &ones, &zeros, &mut [], &mut []);
+            layer_norm(&mut values, &ones, &zeros, EPSILON, &mut [], &mut []);
             for row in values.chunks_exact(width) {
                 let mean = row.iter().sum::<f32>() / width as f32;
                 let variance = row.iter().map(|v| (v - mean) * (v - mean)).sum::<f32>() / width as f32;

@@ -22,7 +22,7 @@ pub enum Left<'a> {
 
 impl Left<'_> {
     /// Whether every one of `m` rows of `k` is there.
-    fn holds(&self, m: usize, k: usize) -> bool {
+    pub fn holds(&self, m: usize, k: usize) -> bool {
         match self {
             Left::Rows(a) | Left::Transposed(a) => a.len() == m * k,
             Left::Strided { values, row, step } => m * k == 0 || (m - 1) * row + (k - 1) * step < values.len(),
@@ -173,26 +173,42 @@ impl<'a> Repeated<'a> {
         let Some(panels) = &self.panels else {
             return product(c, m, n, k, a, self.plain, accumulate);
         };
-        assert!(c.len() == m * n && a.holds(m, k), "matrix sizes disagree");
-        #[cfg(target_arch = "x86_64")]
-        {
-            use super::dispatch::{SimdLevel, level};
-            use super::tiles::{avx2, avx512};
-            // SAFETY: `level` detected the features, and `panels` was filled for it; the lengths are checked.
-            unsafe {
-                match level() {
-                    SimdLevel::Avx512 => return avx512::repeated(c, m, n, k, a, panels, accumulate),
-                    SimdLevel::Avx2 => return avx2::repeated(c, m, n, k, a, panels, accumulate),
-                    SimdLevel::Portable => {}
-                }
+        product_in_panels(c, n, m, n, k, a, panels, accumulate);
+    }
+}
+
+/// `c (+)= a·b` with `b` in panels of [`panel_width`] columns and the rows of `c` `row` values apart.
+#[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
+pub fn product_in_panels(
+    c: &mut [f32],
+    row: usize,
+    m: usize,
+    n: usize,
+    k: usize,
+    a: Left<'_>,
+    panels: &[f32],
+    accumulate: bool,
+) {
+    let fits = m == 0 || (row >= n && c.len() >= (m - 1) * row + n);
+    let panel = panel_width().expect("panels are for tiles");
+    assert!(fits && a.holds(m, k) && panels.len() == n.div_ceil(panel) * k * panel, "matrix sizes disagree");
+    #[cfg(target_arch = "x86_64")]
+    {
+        use super::dispatch::{SimdLevel, level};
+        use super::tiles::{avx2, avx512};
+        // SAFETY: `level` detected the features, and the panels were filled for it; the lengths are checked.
+        unsafe {
+            match level() {
+                SimdLevel::Avx512 => avx512::repeated(c, row, m, n, k, a, panels, accumulate),
+                SimdLevel::Avx2 => avx2::repeated(c, row, m, n, k, a, panels, accumulate),
+                SimdLevel::Portable => unreachable!("there are no panels"),
             }
         }
-        unreachable!("{} values in panels, which are for tiles", panels.len())
     }
 }
 
 /// Columns of a panel; `None` without tiles.
-fn panel_width() -> Option<usize> {
+pub fn panel_width() -> Option<usize> {
     #[cfg(target_arch = "x86_64")]
     {
         use super::dispatch::{SimdLevel, level};

@@ -38,7 +38,7 @@ impl<'a> Walk<'a> {
 /// All rows of a few neighbouring columns of a product.
 #[derive(Clone, Copy)]
 struct Strip<'a> {
-    /// Rows and columns of the result as a whole, and the shared dimension.
+    /// Rows of the result, how far apart they are, and the shared dimension.
     m: usize,
     n: usize,
     k: usize,
@@ -126,11 +126,14 @@ macro_rules! tiled_product {
 
         /// As [`packed`], with all of the right factor packed before: panel after panel of `k` rows of `PANEL` columns.
         ///
+        /// The rows of `c` are `row` values apart.
+        ///
         /// # Safety
-        /// As [`product`], with `panels` in place of `b`.
+        /// As [`product`], with `panels` in place of `b` and `n` values of `c` in each of `m` rows.
         #[target_feature(enable = $features)]
         pub unsafe fn repeated(
             c: &mut [f32],
+            row: usize,
             m: usize,
             n: usize,
             k: usize,
@@ -141,7 +144,7 @@ macro_rules! tiled_product {
             let left = Walk::of(a, m, k);
             for (column, right) in (0..n).step_by(PANEL).zip(panels.chunks_exact(k * PANEL)) {
                 let width = PANEL.min(n - column);
-                let strip = Strip { m, n, k, left, right, right_row: PANEL, width, accumulate };
+                let strip = Strip { m, n: row, k, left, right, right_row: PANEL, width, accumulate };
                 // SAFETY: the caller's guarantees; `column + width <= n`.
                 unsafe { narrow_block(&mut c[column..], strip) };
             }

@@ -4,6 +4,7 @@ use super::{Layer, MlpSpec};
 use crate::composed::{activate, part};
 use crate::kernels::dropout::{DropoutKey, dropout};
 use crate::kernels::layer_norm::EPSILON;
+use crate::kernels::rms_norm::EPSILON as RMS_EPSILON;
 use crate::tensors::leaf_on;
 use burn::tensor::Tensor;
 
@@ -25,6 +26,10 @@ pub fn mlp(spec: &MlpSpec, x: Tensor<3>, params: Tensor<2>, dropout_seed: Option
             h = h * leaf_on(&mask, [members, rows, width], &params.device());
         }
         let mut norm = |h: Tensor<3>| {
+            if layer.rms {
+                let square = (h.clone() * h.clone()).mean_dim(2);
+                return h / (square + RMS_EPSILON).sqrt() * next(1, width);
+            }
             let centred = h.clone() - h.mean_dim(2);
             let variance = (centred.clone() * centred.clone()).mean_dim(2);
             centred / (variance + EPSILON).sqrt() * next(1, width) + next(1, width)

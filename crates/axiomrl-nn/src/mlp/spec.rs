@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// `x -> [Linear -> (dropout) -> (LayerNorm) -> activation] * hidden -> Linear -> (LayerNorm) -> output_activation`; LayerNorm
 /// stands behind the activation instead where `layer_norm_after` says so.
 ///
-/// Flat layout, layer after layer: weight `[in, out]` row-major, bias `[out]`, then LayerNorm's scale and shift when present.
+/// Flat layout, layer after layer: weight `[in, out]` row-major, bias `[out]`, then the norm's scale and shift when present.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MlpSpec {
     /// Width of the input row.
@@ -28,6 +28,9 @@ pub struct MlpSpec {
     /// LayerNorm behind the activation instead of before it, wherever there is one.
     #[serde(default)]
     pub layer_norm_after: bool,
+    /// RMSNorm (a scale, no shift, ε 1e-4) in place of LayerNorm, wherever there is one.
+    #[serde(default)]
+    pub rms_norm: bool,
     /// Probability of dropping a hidden unit in training mode.
     pub dropout: f32,
 }
@@ -43,6 +46,8 @@ pub(crate) struct Layer {
     pub normed: bool,
     /// Whether LayerNorm stands behind the activation.
     pub norm_after: bool,
+    /// Whether RMSNorm stands in its place.
+    pub rms: bool,
     pub activation: Activation,
 }
 
@@ -52,7 +57,12 @@ impl Layer {
     }
 
     pub fn len(&self) -> usize {
-        self.weights() + self.outputs * if self.normed { 3 } else { 1 }
+        let vectors = match (self.normed, self.rms) {
+            (false, _) => 1,
+            (true, true) => 2,
+            (true, false) => 3,
+        };
+        self.weights() + vectors * self.outputs
     }
 }
 
@@ -68,6 +78,7 @@ impl MlpSpec {
             layer_norm: false,
             output_layer_norm: false,
             layer_norm_after: false,
+            rms_norm: false,
             dropout: 0.0,
         }
     }
@@ -76,6 +87,12 @@ impl MlpSpec {
     pub fn with_layer_norm(mut self) -> Self {
         self.layer_norm = true;
         self
+    }
+
+    /// Adds RMSNorm to every hidden layer.
+    pub fn with_rms_norm(mut self) -> Self {
+        self.rms_norm = true;
+        self.with_layer_norm()
     }
 
     /// Adds LayerNorm behind the activation of every hidden layer.
@@ -145,7 +162,9 @@ impl MlpSpec {
             put("bias", vec![layer.outputs], false);
             if layer.normed {
                 put("norm.weight", vec![layer.outputs], false);
-                put("norm.bias", vec![layer.outputs], false);
+                if !layer.rms {
+                    put("norm.bias", vec![layer.outputs], false);
+                }
             }
         }
         tensors
@@ -178,6 +197,7 @@ impl MlpSpec {
             is_output,
             normed,
             norm_after: normed && self.layer_norm_after,
+            rms: normed && self.rms_norm,
             activation: if is_output { self.output_activation } else { self.activation },
         }
     }

@@ -1,11 +1,13 @@
 //! Optimisers on flat buffers: one pass over the parameters, in place.
 
 mod adam;
+mod laprop;
 mod norm;
 mod rmsprop;
 mod sgd;
 
 pub use adam::{Adam, AdamConfig};
+pub use laprop::{LaProp, LaPropConfig};
 pub use norm::{clip_scale, global_norm};
 pub use rmsprop::{RmsProp, RmsPropConfig};
 pub use sgd::{Sgd, SgdConfig};
@@ -24,6 +26,8 @@ pub enum OptimizerConfig {
     RmsProp(RmsPropConfig),
     /// Stochastic gradient descent.
     Sgd(SgdConfig),
+    /// LaProp with a clip for each tensor.
+    LaProp(LaPropConfig),
 }
 
 /// Any of the optimisers.
@@ -35,12 +39,21 @@ pub enum Optimizer {
     RmsProp(RmsProp),
     /// See [`Sgd`].
     Sgd(Sgd),
+    /// See [`LaProp`].
+    LaProp(LaProp),
 }
 
 impl Optimizer {
-    /// An optimiser for `len` parameters.
+    /// An optimiser for `len` parameters, which are one tensor.
     pub fn new(config: &OptimizerConfig, len: usize) -> Self {
+        Self::for_tensors(config, len, &[len])
+    }
+
+    /// An optimiser for `len` parameters that consist of tensors of the lengths `tensors`, or of several members that each do.
+    /// Only [`LaProp`] looks at tensors one by one.
+    pub fn for_tensors(config: &OptimizerConfig, len: usize, tensors: &[usize]) -> Self {
         match *config {
+            OptimizerConfig::LaProp(config) => Optimizer::LaProp(LaProp::new(len, tensors, config)),
             OptimizerConfig::Adam(config) => Optimizer::Adam(Adam::new(len, config)),
             OptimizerConfig::RmsProp(config) => Optimizer::RmsProp(RmsProp::new(len, config)),
             OptimizerConfig::Sgd(config) => Optimizer::Sgd(Sgd::new(len, config)),
@@ -53,6 +66,7 @@ impl Optimizer {
             Optimizer::Adam(o) => o.step_scaled(params, grad, lr, scale),
             Optimizer::RmsProp(o) => o.step_scaled(params, grad, lr, scale),
             Optimizer::Sgd(o) => o.step_scaled(params, grad, lr, scale),
+            Optimizer::LaProp(o) => o.step_scaled(params, grad, lr, scale),
         }
     }
 
@@ -62,6 +76,7 @@ impl Optimizer {
             Optimizer::Adam(o) => o.step,
             Optimizer::RmsProp(o) => o.step,
             Optimizer::Sgd(o) => o.step,
+            Optimizer::LaProp(o) => o.step,
         }
     }
 
@@ -71,6 +86,7 @@ impl Optimizer {
             Optimizer::Adam(o) => o.step = step,
             Optimizer::RmsProp(o) => o.step = step,
             Optimizer::Sgd(o) => o.step = step,
+            Optimizer::LaProp(o) => o.step = step,
         }
     }
 
@@ -80,6 +96,7 @@ impl Optimizer {
             Optimizer::Adam(o) => o.buffers(),
             Optimizer::RmsProp(o) => o.buffers(),
             Optimizer::Sgd(o) => o.buffers(),
+            Optimizer::LaProp(o) => o.buffers(),
         }
     }
 
@@ -89,6 +106,7 @@ impl Optimizer {
             Optimizer::Adam(o) => o.buffers_mut(),
             Optimizer::RmsProp(o) => o.buffers_mut(),
             Optimizer::Sgd(o) => o.buffers_mut(),
+            Optimizer::LaProp(o) => o.buffers_mut(),
         }
     }
 }

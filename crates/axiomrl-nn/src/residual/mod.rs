@@ -103,7 +103,7 @@ impl ResidualSpec {
         let mut offset = 0;
         let mut conv = |height, width, channels, outputs| {
             let window = Window { height, width, channels, kernel: 3, stride: 1, padding: 1 };
-            let conv = Convolution { window, outputs, offset };
+            let conv = Convolution { window, outputs, offset, normed: false };
             offset += conv.params();
             conv
         };

@@ -67,9 +67,11 @@ impl Stage {
         for ([first, second], block) in self.blocks.iter().zip(blocks).rev() {
             let (positive, hidden) = block.split_at(map);
             let (d_hidden, d_positive) = room.split_at_mut(map);
-            let outer = ConvTrace { x: Pixels::Floats(hidden), params, activation: Identity, activated: &[] };
+            let outer =
+                ConvTrace { x: Pixels::Floats(hidden), params, activation: Identity, activated: &[], normal: &[] };
             second.backward(outer, grad, grad_params.as_deref_mut(), Some(d_hidden));
-            let inner = ConvTrace { x: Pixels::Floats(positive), params, activation: Relu, activated: hidden };
+            let inner =
+                ConvTrace { x: Pixels::Floats(positive), params, activation: Relu, activated: hidden, normal: &[] };
             first.backward(inner, d_hidden, grad_params.as_deref_mut(), Some(d_positive));
             activation_backward(d_positive, positive, map, &mut [], Relu);
             add_assign(grad, d_positive);
@@ -85,7 +87,7 @@ impl Stage {
                 max_pool_backward(pool, choices, grad, image);
             }
             let x = trace.x.images(first, count, image_len);
-            let entry = ConvTrace { x, params, activation: Identity, activated: &[] };
+            let entry = ConvTrace { x, params, activation: Identity, activated: &[], normal: &[] };
             let grad_x = grad_x.as_deref_mut().map(|g| &mut g[first * image_len..(first + count) * image_len]);
             self.conv.backward(entry, &mut wide, grad_params.as_deref_mut(), grad_x);
             first += count;

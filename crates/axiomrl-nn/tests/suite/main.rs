@@ -14,5 +14,6 @@ mod pytorch;
 mod recurrence;
 mod reference;
 mod residual;
+mod rssm;
 mod sampling;
 mod threads;

@@ -78,6 +78,14 @@ pub const FROM_DATA: &[(&str, &[&str])] = &[
     ("dagger", &[]),
 ];
 
+/// The same for names that learn a model of the world: `tests/world_models.rs` is about them.
+pub const WORLD_MODELS: &[(&str, &[&str])] = &[
+    // Gaussian states and the way back through the model for Box actions; categorical ones and likelihoods for Discrete.
+    ("dreamer", &[]),
+    // States that are kept with their rows and written back, and the optimiser of its own.
+    ("dreamerv3", &[]),
+];
+
 /// One registered algorithm for each path through the code.
 pub fn learners() -> impl Iterator<Item = &'static AlgoEntry> {
     registry().iter().filter(|entry| LEARNERS.iter().any(|(name, _)| *name == entry.name))
@@ -88,7 +96,16 @@ pub fn from_data() -> impl Iterator<Item = &'static AlgoEntry> {
     registry().iter().filter(|entry| FROM_DATA.iter().any(|(name, _)| *name == entry.name))
 }
 
-/// Whether a name is one of those.
+/// The same of those that learn a model of the world.
+pub fn world_models() -> impl Iterator<Item = &'static AlgoEntry> {
+    registry().iter().filter(|entry| is_world_model(entry))
+}
+
+pub fn is_world_model(entry: &AlgoEntry) -> bool {
+    WORLD_MODELS.iter().any(|(name, over)| *name == entry.name || over.contains(&entry.name))
+}
+
+/// Whether a name is one of those that learn from recorded data.
 pub fn is_from_data(entry: &AlgoEntry) -> bool {
     FROM_DATA.iter().any(|(name, over)| *name == entry.name || over.contains(&entry.name))
 }

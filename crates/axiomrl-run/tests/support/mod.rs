@@ -4,7 +4,10 @@
 mod learners;
 
 #[allow(unused_imports, reason = "each test file uses its own part")]
-pub use learners::{FROM_DATA, LEARNERS, PLANNERS, from_data, is_from_data, is_planner, learners, planners};
+pub use learners::{
+    FROM_DATA, LEARNERS, PLANNERS, WORLD_MODELS, from_data, is_from_data, is_planner, is_world_model, learners, planners,
+    world_models,
+};
 
 use axiomrl_algos::registry::ActionKind;
 use axiomrl_algos::{ActInput, AlgoEntry, Memory, Mode};
@@ -54,6 +57,31 @@ const QUICK: &[(&str, &str)] = &[
     ("planning_particles", "3"),
 ];
 
+/// The same for world models, whose networks are many.
+const SMALL_WORLD: &[&str] = &[
+    "batch_size=8",
+    "batch_length=8",
+    "train_ratio=64",
+    "deter_size=32",
+    "hidden_size=16",
+    "latent_groups=4",
+    "latent_classes=4",
+    "latent_size=8",
+    "conv_depth=4",
+    "units=32",
+    "encoder_layers=1",
+    "reward_layers=1",
+    "continue_layers=1",
+    "actor_layers=1",
+    "critic_layers=1",
+    "imagination_horizon=5",
+    "warmup_updates=0",
+    "learning_rate=3e-3",
+    "actor_learning_rate=3e-3",
+    "critic_learning_rate=3e-3",
+    "observation_loss_scale=10",
+];
+
 /// A run of `entry` on `env`, with quick settings and then `extra` (`key=value`).
 pub fn config(entry: &AlgoEntry, env: &str, steps: u64, seed: u64, extra: &[&str]) -> Experiment {
     let text = format!(
@@ -73,12 +101,15 @@ pub fn config(entry: &AlgoEntry, env: &str, steps: u64, seed: u64, extra: &[&str
     if defaults.get("model_patience").is_some() {
         assignments.push("algo_kwargs.model_updates=200".into());
     }
-    if remembers(&defaults) {
+    if remembers(&defaults) && !is_world_model(entry) {
         // A batch of sequences holds many steps already.
         let small = ["algo_kwargs.batch_size=16", "algo_kwargs.recurrent_hidden_size=16"];
         let rollouts = ["algo_kwargs.recurrent_hidden_size=32"];
         let chosen = if defaults.get("batch_size").is_some() { &small[..] } else { &rollouts[..] };
         assignments.extend(chosen.iter().map(|&s| s.to_owned()));
+    }
+    if is_world_model(entry) {
+        assignments.extend(SMALL_WORLD.iter().map(|setting| format!("algo_kwargs.{setting}")));
     }
     // Only tasks with goals have others to offer.
     if defaults.get("n_sampled_goal").and_then(Value::as_u64).is_some_and(|goals| goals > 0) {
@@ -102,7 +133,7 @@ pub fn config(entry: &AlgoEntry, env: &str, steps: u64, seed: u64, extra: &[&str
 pub fn remembers(settings: &Value) -> bool {
     match settings.get("memory").and_then(Value::as_str) {
         Some(kind) => kind != "none",
-        None => settings.get("recurrent_hidden_size").is_some(),
+        None => settings.get("recurrent_hidden_size").is_some() || settings.get("deter_size").is_some(),
     }
 }
 

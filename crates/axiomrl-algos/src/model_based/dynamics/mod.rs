@@ -69,7 +69,7 @@ impl Dynamics {
     pub fn new(settings: DynamicsSettings, obs_width: usize, action_width: usize, seed: u64, rng: &mut Rng) -> Self {
         let (inputs, outputs) = (obs_width + action_width, obs_width + usize::from(settings.with_reward));
         let spec = MlpSpec::new(inputs, &settings.hidden, 2 * outputs, Activation::Silu);
-        let mut net = Mlp::new(spec, settings.members, &Init::TruncatedNormal, rng);
+        let mut net = Mlp::new(spec, settings.members, &Init::HalfTruncatedNormal, rng);
         let mut bounds = Params::from_vec(2, outputs, [vec![BOUNDS.0; outputs], vec![BOUNDS.1; outputs]].concat());
         let adam = OptimizerConfig::Adam(AdamConfig::default());
         // Members are clipped one by one, before the optimiser sees their gradients.

@@ -4,7 +4,7 @@ use super::kept::{Kept, KeptBlock, KeptNorm, kept_len};
 use super::{Chunk, ENTRANCE, Job, after_attention, after_mlp, heads, room};
 use crate::attention::{Linear, Norm};
 use crate::kernels::activation::{Activation, bias_activation};
-use crate::kernels::layer_norm::layer_norm;
+use crate::kernels::layer_norm::{EPSILON, layer_norm};
 use crate::kernels::matmul::{Left, product};
 use crate::kernels::vector::add_assign;
 use crate::threads::join;
@@ -63,7 +63,7 @@ impl Chunk<'_> {
 
 fn norm(x: &mut [f32], params: &[f32], norm: &Norm, kept: &mut KeptNorm<'_>) {
     let (scale, shift) = (&params[norm.scale.clone()], &params[norm.shift.clone()]);
-    layer_norm(x, scale, shift, kept.normal, kept.inverse);
+    layer_norm(x, scale, shift, EPSILON, kept.normal, kept.inverse);
 }
 
 /// `y = activation(x·w + b)`

@@ -6,6 +6,7 @@ use crate::buffers::Pooled;
 use crate::kernels::activation::{Activation, activation_backward, column_sums};
 use crate::kernels::dropout::{DropoutKey, dropout};
 use crate::kernels::layer_norm::{layer_norm_backward, scale_shift};
+use crate::kernels::rms_norm::{rms_norm_backward, scale_rows};
 use crate::kernels::vector::add_assign;
 use crate::mlp::Layer;
 use crate::threads::join;
@@ -193,8 +194,11 @@ fn before_activation(
     }
     if layer.normed {
         let (scale, shift) = vectors[width..].split_at(width);
-        let (grad_scale, grad_shift) = grad_norm.split_at_mut(grad_norm.len() / 2);
         let mut through_norm = |gradient: &mut [f32]| {
+            if layer.rms {
+                return rms_norm_backward(gradient, scale, saved.normal, saved.inverse_std, grad_norm);
+            }
+            let (grad_scale, grad_shift) = grad_norm.split_at_mut(grad_norm.len() / 2);
             layer_norm_backward(gradient, scale, saved.normal, saved.inverse_std, grad_scale, grad_shift);
         };
         if layer.norm_after {
@@ -203,7 +207,10 @@ fn before_activation(
         } else if silu {
             // SiLU's input was not kept: it follows from the normalised rows.
             let mut inputs = Pooled::new(saved.normal.len());
-            scale_shift(saved.normal, scale, shift, &mut inputs);
+            match layer.rms {
+                true => scale_rows(saved.normal, scale, &mut inputs),
+                false => scale_shift(saved.normal, scale, shift, &mut inputs),
+            }
             activation_backward(gradient, &inputs, width, &mut [], layer.activation);
             through_norm(gradient);
         } else {

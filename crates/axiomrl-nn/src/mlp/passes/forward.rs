@@ -4,7 +4,9 @@ use super::saved::{Kept, saved_len};
 use super::{Chunk, Input, Job, Split};
 use crate::kernels::activation::{Activation, activate, bias_activation};
 use crate::kernels::dropout::{DropoutKey, dropout};
-use crate::kernels::layer_norm::layer_norm;
+use crate::kernels::layer_norm::{EPSILON, layer_norm};
+use crate::kernels::rms_norm::rms_norm;
+use crate::mlp::Layer;
 use crate::threads::join;
 
 /// Evaluates the ensemble into `out` `[members, rows, outputs]`.
@@ -86,7 +88,7 @@ fn chunk_forward(chunk: Chunk<'_>, x: &[f32], params: &[f32], saved: &mut [f32],
                 dropout(target, key, chunk.first_row * width, probability);
             }
             if layer.normed && !layer.norm_after {
-                layer_norm(target, &norm[..width], &norm[width..], normal, inverse_std);
+                normalise(&layer, target, norm, normal, inverse_std);
             }
             let silu = layer.activation == Activation::Silu;
             if silu && !kept_activation.is_empty() {
@@ -97,9 +99,18 @@ fn chunk_forward(chunk: Chunk<'_>, x: &[f32], params: &[f32], saved: &mut [f32],
                 if !silu && !kept_activation.is_empty() {
                     kept_activation.copy_from_slice(target);
                 }
-                layer_norm(target, &norm[..width], &norm[width..], normal, inverse_std);
+                normalise(&layer, target, norm, normal, inverse_std);
             }
         }
         input = target;
     }
+}
+
+/// LayerNorm or RMSNorm; `norm` holds the scale and, for the former, the shift.
+fn normalise(layer: &Layer, values: &mut [f32], norm: &[f32], normal: &mut [f32], inverse: &mut [f32]) {
+    if layer.rms {
+        return rms_norm(values, norm, normal, inverse);
+    }
+    let (scale, shift) = norm.split_at(layer.outputs);
+    layer_norm(values, scale, shift, EPSILON, normal, inverse);
 }
