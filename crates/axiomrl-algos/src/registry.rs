@@ -102,6 +102,9 @@ settings_of! {
     q_learning::DqnConfig => q_learning::Dqn, "dqn";
     q_learning::NafConfig => q_learning::Naf, "naf";
     policy_gradient::PpoConfig => policy_gradient::Ppo, "ppo";
+    policy_gradient::A2cConfig => policy_gradient::A2c, "a2c";
+    policy_gradient::ReinforceConfig => policy_gradient::Reinforce, "reinforce";
+    policy_gradient::TrpoConfig => policy_gradient::Trpo, "trpo";
     actor_critic::AcConfig => actor_critic::OffPolicyAc, "sac";
     actor_critic::MpoConfig => actor_critic::Mpo, "mpo";
     actor_critic::DiscreteSacConfig => actor_critic::DiscreteSac, "discrete_sac";
@@ -189,8 +192,18 @@ fn value_based() -> Vec<AlgoEntry> {
 }
 
 fn from_rollouts() -> Vec<AlgoEntry> {
-    let page = include_str!("policy_gradient/ppo/mod.rs");
-    vec![entry::<policy_gradient::Ppo>("ppo", "Proximal policy optimisation", page, ANY)]
+    use policy_gradient::{A2c, Ppo, Reinforce, Trpo};
+    vec![
+        entry::<Ppo>("ppo", "Proximal policy optimisation", include_str!("policy_gradient/ppo/mod.rs"), ANY),
+        entry::<A2c>("a2c", "Advantage actor-critic", include_str!("policy_gradient/a2c/mod.rs"), ANY),
+        entry::<Reinforce>(
+            "reinforce",
+            "The plain policy gradient with a baseline",
+            include_str!("policy_gradient/reinforce/mod.rs"),
+            ANY,
+        ),
+        entry::<Trpo>("trpo", "Trust region policy optimisation", include_str!("policy_gradient/trpo/mod.rs"), ANY),
+    ]
 }
 
 fn continuous_control() -> Vec<AlgoEntry> {

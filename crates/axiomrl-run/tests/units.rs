@@ -119,6 +119,16 @@ fn recurrent_ppo_stops_between_minibatches() {
 }
 
 #[test]
+fn reinforce_stops_between_policy_and_value() {
+    stops_change_nothing("reinforce", "CartPole-v1", &[INSIDE_ROUNDS, &["algo_kwargs.num_steps=16"]]);
+}
+
+#[test]
+fn trpo_stops_between_policy_and_value() {
+    stops_change_nothing("trpo", "Pendulum-v1", &[INSIDE_ROUNDS, ROLLOUTS, NORMALISED]);
+}
+
+#[test]
 fn dqn_stops_inside_a_burst() {
     stops_change_nothing("dqn", "CartPole-v1", &[INSIDE_ROUNDS, BURSTS]);
     stops_change_nothing("dqn", "CartPole-v1", &[INSIDE_ROUNDS, BURSTS, NORMALISED]);

@@ -1,8 +1,10 @@
 //! What every policy that learns from its own rollouts does alike.
 
+use super::pg_loss::PgReport;
 use super::ppo_loss::PpoReport;
-use crate::config::Problem;
+use crate::config::{Idle, Problem};
 use crate::parts::checks::BuildError;
+use crate::parts::torso::MemoryKind;
 use axiomrl_core::{Metrics, Rollout};
 use axiomrl_envs::Space;
 use axiomrl_nn::Distribution;
@@ -15,6 +17,16 @@ pub fn distribution_for(actions: &Space) -> Result<Distribution, BuildError> {
         Space::MultiBinary { n } => Ok(Distribution::Bernoulli { n: *n }),
         Space::Box(space) => Ok(Distribution::DiagGaussian { d: space.dim() }),
         Space::Dict { .. } => Err(Problem::new(&[], "actions cannot be a Dict").into()),
+    }
+}
+
+/// Settings of a memory, where there is none.
+pub fn idle_memory(memory: MemoryKind) -> Idle {
+    Idle {
+        now: memory == MemoryKind::None,
+        keys: &["recurrent_hidden_size", "head_sizes", "sequence_length"],
+        switch: Some("memory"),
+        why: "nothing is remembered; set `memory: lstm` or `memory: gru`",
     }
 }
 
@@ -49,5 +61,12 @@ pub fn log_step(metrics: &mut Metrics, report: &PpoReport, norm: f32) {
     metrics.add("entropy", report.entropy);
     metrics.add("approx_kl", report.approx_kl);
     metrics.add("clip_fraction", report.clip_fraction);
+    metrics.add("grad_norm", norm);
+}
+
+/// What a step along the plain policy gradient logs.
+pub fn log_gradient(metrics: &mut Metrics, report: &PgReport, norm: f32) {
+    metrics.add("policy_gradient_loss", report.policy_loss);
+    metrics.add("entropy", report.entropy);
     metrics.add("grad_norm", norm);
 }

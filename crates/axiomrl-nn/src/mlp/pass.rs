@@ -79,6 +79,24 @@ impl MlpPass<'_> {
         gradient
     }
 
+    /// How the outputs move when the parameters move along a direction, `[members, rows, out]`: the Jacobian times `along`. Exact,
+    /// and the cost of two forward passes.
+    ///
+    /// # Panics
+    /// For a network with LayerNorm or dropout.
+    pub fn tangent(&self, along: &[f32]) -> Pooled {
+        let (net, rows) = (self.net, self.rows);
+        let (spec, members) = (&net.spec, net.params.members());
+        assert!(!spec.layer_norm && !spec.output_layer_norm && self.dropout_seed.is_none(), "no tangent through norms");
+        assert_eq!(along.len(), net.params.as_slice().len(), "a number for each parameter");
+        let job = Job { spec, members, rows, dropout_seed: None };
+        let input = Input::by_len(self.x, members, rows, spec.inputs);
+        let trace = Trace { params: net.params.as_slice(), saved: &self.saved, out: &self.out, grad_out: &[] };
+        let mut tangent = Pooled::new(self.out.len());
+        passes::tangents(job, input, trace, along, &mut tangent);
+        tangent
+    }
+
     fn backward(&self, by_outputs: &[f32], params: Option<&mut [f32]>, x: Option<&mut [f32]>) {
         let (net, rows) = (self.net, self.rows);
         let members = net.params.members();

@@ -15,4 +15,5 @@ mod recurrence;
 mod reference;
 mod residual;
 mod sampling;
+mod tangents;
 mod threads;

@@ -9,11 +9,13 @@ mod forward;
 mod layer_products;
 mod saved;
 mod slopes;
+mod tangents;
 
 pub use backward::{Trace, backward};
 pub use forward::forward;
 pub use saved::saved_len;
 pub use slopes::slopes;
+pub use tangents::tangents;
 
 use super::{Layer, MlpSpec};
 use crate::threads::SPLIT_FLOPS;
