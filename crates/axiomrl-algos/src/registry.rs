@@ -105,6 +105,7 @@ settings_of! {
     policy_gradient::A2cConfig => policy_gradient::A2c, "a2c";
     policy_gradient::ReinforceConfig => policy_gradient::Reinforce, "reinforce";
     policy_gradient::TrpoConfig => policy_gradient::Trpo, "trpo";
+    policy_gradient::PpgConfig => policy_gradient::Ppg, "ppg";
     actor_critic::AcConfig => actor_critic::OffPolicyAc, "sac";
     actor_critic::MpoConfig => actor_critic::Mpo, "mpo";
     actor_critic::DiscreteSacConfig => actor_critic::DiscreteSac, "discrete_sac";
@@ -192,7 +193,7 @@ fn value_based() -> Vec<AlgoEntry> {
 }
 
 fn from_rollouts() -> Vec<AlgoEntry> {
-    use policy_gradient::{A2c, Ppo, Reinforce, Trpo};
+    use policy_gradient::{A2c, Ppg, Ppo, Reinforce, Trpo};
     vec![
         entry::<Ppo>("ppo", "Proximal policy optimisation", include_str!("policy_gradient/ppo/mod.rs"), ANY),
         entry::<A2c>("a2c", "Advantage actor-critic", include_str!("policy_gradient/a2c/mod.rs"), ANY),
@@ -202,6 +203,7 @@ fn from_rollouts() -> Vec<AlgoEntry> {
             include_str!("policy_gradient/reinforce/mod.rs"),
             ANY,
         ),
+        entry::<Ppg>("ppg", "Phasic policy gradient", include_str!("policy_gradient/ppg/mod.rs"), ANY),
         entry::<Trpo>("trpo", "Trust region policy optimisation", include_str!("policy_gradient/trpo/mod.rs"), ANY),
     ]
 }

@@ -129,6 +129,12 @@ fn trpo_stops_between_policy_and_value() {
 }
 
 #[test]
+fn ppg_stops_in_either_phase() {
+    let phases = ["algo_kwargs.aux_frequency=2", "algo_kwargs.aux_epochs=2", "algo_kwargs.aux_minibatch_size=32"];
+    stops_change_nothing("ppg", "CartPole-v1", &[INSIDE_ROUNDS, ROLLOUTS, NORMALISED, &phases]);
+}
+
+#[test]
 fn dqn_stops_inside_a_burst() {
     stops_change_nothing("dqn", "CartPole-v1", &[INSIDE_ROUNDS, BURSTS]);
     stops_change_nothing("dqn", "CartPole-v1", &[INSIDE_ROUNDS, BURSTS, NORMALISED]);

@@ -94,6 +94,11 @@ pub trait PolicyUpdate: Send {
         context: &mut UpdateContext<'_>,
     ) -> Result<bool, LearnError>;
 
+    /// Whether rollouts keep raw observations beside those that the policy saw.
+    fn keeps_raw(&self) -> bool {
+        false
+    }
+
     /// Saves or loads optimisers, and how far an update has come.
     fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError>;
 }
@@ -168,6 +173,10 @@ impl<U: PolicyUpdate> RolloutLearner for PolicyLearner<U> {
         policy.net.infer_values(now, &mut memory.to_vec(), &mut policy.values);
         values[..input.rows()].copy_from_slice(&policy.values);
         Ok(())
+    }
+
+    fn keeps_raw(&self) -> bool {
+        self.rule.keeps_raw()
     }
 
     fn update(&mut self, played: Played<'_>, context: &mut UpdateContext<'_>) -> Result<bool, LearnError> {

@@ -6,6 +6,7 @@ pub(crate) mod minibatch;
 pub(crate) mod net;
 pub(crate) mod passes;
 pub(crate) mod pg_loss;
+mod ppg;
 mod ppo;
 pub(crate) mod ppo_loss;
 pub mod presets;
@@ -16,6 +17,7 @@ pub(crate) mod testing;
 mod trpo;
 
 pub use a2c::{A2c, A2cConfig, A2cOptimizer};
+pub use ppg::{Ppg, PpgConfig};
 pub use ppo::{Ppo, PpoConfig};
 pub(crate) use ppo::{PpoLearner, ppo_config};
 pub use reinforce::{Reinforce, ReinforceConfig};

@@ -41,6 +41,12 @@ pub fn standardise(values: &mut [f32]) {
 
 /// How much of the variance of the returns the values foresaw: 1 is all, below 0 is worse than none.
 pub fn explained_variance(rollout: &Rollout, n: usize) -> f32 {
+    explained(&rollout.returns[..n], &rollout.value[..n])
+}
+
+/// The same for any returns and values.
+pub fn explained(returns: &[f32], values: &[f32]) -> f32 {
+    let n = returns.len();
     let variance = |values: &mut dyn Iterator<Item = f32>| {
         let (mut sum, mut squares) = (0.0f64, 0.0f64);
         for v in values {
@@ -49,8 +55,8 @@ pub fn explained_variance(rollout: &Rollout, n: usize) -> f32 {
         }
         squares / n as f64 - (sum / n as f64).powi(2)
     };
-    let total = variance(&mut rollout.returns[..n].iter().copied());
-    let left = variance(&mut rollout.returns[..n].iter().zip(&rollout.value[..n]).map(|(g, v)| g - v));
+    let total = variance(&mut returns.iter().copied());
+    let left = variance(&mut returns.iter().zip(values).map(|(g, v)| g - v));
     if total > 0.0 { (1.0 - left / total) as f32 } else { 0.0 }
 }
 

@@ -63,7 +63,8 @@ impl Noise {
     }
 
     pub fn played(&self) -> Played<'_> {
-        Played { rollout: &self.rollout, starts: &self.starts, states: &self.states, length: self.length }
+        let Self { rollout, starts, states, length } = self;
+        Played { rollout, starts, states, length: *length, statistics: None }
     }
 }
 

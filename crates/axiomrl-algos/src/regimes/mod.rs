@@ -9,6 +9,7 @@ mod replay_settings;
 pub use interactive::{Interactive, InteractiveSettings, LabelLearner, Labels};
 pub use off_policy::{OffPolicy, ReplayLearner};
 pub(crate) use off_policy::{check_prior, hex};
+pub(crate) use on_policy::{read_floats, write_floats};
 pub use on_policy::{ActedRow, OnPolicy, Played, RolloutLearner, RolloutSettings, Unrewarded};
 pub use pace::Pace;
 pub use replay_settings::{ReplaySettings, SequenceSettings};

@@ -19,7 +19,7 @@ fn own(schema: &Value) -> &Map<String, Value> {
 
 #[test]
 fn every_name_has_the_same_defaults_wherever_they_are_asked_for() {
-    assert_eq!(registry().len(), 71);
+    assert_eq!(registry().len(), 72);
     for entry in registry() {
         let defaults = entry.defaults();
         let schema = entry.schema();
@@ -97,6 +97,7 @@ const LOGGED: &[&str] = &[
     "surrogate_improvement",
     "expected_improvement",
     "cg_residual",
+    "aux_kl",
 ];
 
 #[test]

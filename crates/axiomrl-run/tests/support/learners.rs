@@ -34,6 +34,7 @@ pub const LEARNERS: &[(&str, &[&str])] = &[
     ("ppo", &[]),
     ("a2c", &[]),
     ("reinforce", &[]),
+    ("ppg", &[]),
     ("trpo", &[]),
     ("td3", &["ddpg"]),
     ("sac", &[]),

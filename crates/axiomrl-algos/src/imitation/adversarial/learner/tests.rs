@@ -59,7 +59,7 @@ fn pay(learner: &mut AdversarialLearner, rollout: &mut Rollout, starts: &[bool])
 }
 
 fn learn(learner: &mut AdversarialLearner, rollout: &Rollout, starts: &[bool]) {
-    let played = Played { rollout, starts, states: &[], length: 1 };
+    let played = Played { rollout, starts, states: &[], length: 1, statistics: None };
     with_context(|context| while !learner.update(played, context).unwrap() {});
 }
 
