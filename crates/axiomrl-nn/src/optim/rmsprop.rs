@@ -84,7 +84,7 @@ simd! {
         lr: f32,
         scale: f32,
     ) {
-        let RmsPropConfig { alpha, eps, eps_inside_sqrt, centred, momentum } = config;
+        let RmsPropConfig { alpha, eps, eps_inside_sqrt, centred, momentum, .. } = config;
         let vectors = square.iter_mut().zip(mean).zip(velocity);
         for ((p, g), ((square, mean), velocity)) in params.iter_mut().zip(grad).zip(vectors) {
             let g = scale * *g;

@@ -211,7 +211,9 @@ impl Algorithm for Gail {
 
     fn check(config: &GailConfig) -> Result<(), Problem> {
         let remembers = config.generator == GeneratorKind::Trpo && config.memory != MemoryKind::None;
-        Problem::when(remembers, &["memory"], || "TRPO has no memory; set `memory: none` or `generator: ppo`".to_owned())
+        Problem::when(remembers, &["memory"], || {
+            "TRPO has no memory; set `memory: none` or `generator: ppo`".to_owned()
+        })
     }
 
     fn check_setup(config: &GailConfig, setup: &Setup) -> Result<(), Problem> {

@@ -44,11 +44,6 @@ impl PolicyValueNet {
         self.torso.input.infer(sequences.obs)
     }
 
-    /// Whether there is anything before the networks that learns.
-    pub fn has_torso(&self) -> bool {
-        self.torso.learns()
-    }
-
     /// One step down a loss of the policy's heads and of the standard deviations: `loss` gives its value and its gradient by both.
     /// Gives the norm of the gradient.
     pub fn descend_policy(
@@ -142,16 +137,6 @@ impl PolicyValueNet {
         let loss = Loss { node, value, tracked };
         let params = &mut self.policy_and_aux_params(log_std);
         group.descend_with(POLICY, loss, params, rate, update, |_| there_is(by_log_std))
-    }
-
-    /// What the policy's network thinks observations are worth.
-    ///
-    /// # Panics
-    /// As [`PolicyValueNet::descend_aux`].
-    pub fn infer_aux(&self, sequences: Sequences<'_>, values: &mut Vec<f32>) {
-        let seen = self.torso.infer(sequences, &mut []);
-        let aux = self.aux.as_ref().expect("a network with an auxiliary head");
-        aux.infer(&seen, sequences.steps * sequences.rows, values);
     }
 }
 

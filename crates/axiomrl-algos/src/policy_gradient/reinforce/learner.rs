@@ -45,8 +45,7 @@ impl ReinforceLearner {
         };
         let mut policy = PolicyValue::new(&shape, setup)?;
         let adam = OptimizerConfig::Adam(AdamConfig::default());
-        let policy_group =
-            ParamGroup::new(&adam, &policy.net.policy_params(&mut policy.log_std), config.max_grad_norm);
+        let policy_group = ParamGroup::new(&adam, &policy.net.policy_params(&mut policy.log_std), config.max_grad_norm);
         let value_group = ParamGroup::new(&adam, &policy.net.value_params(), config.max_grad_norm);
         let rule = ReinforceUpdate { config, policy_group, value_group, batch: Minibatch::default(), steps: 0 };
         Ok(Self { policy, rule })

@@ -20,7 +20,8 @@ pub fn tangents(job: Job<'_>, x: Input<'_>, trace: Trace<'_>, along: &[f32], out
     let run = |first: usize, last: usize, out: &mut [f32]| {
         for (member, out) in (first..last).zip(out.chunks_exact_mut(output_len)) {
             let part = |values| member_part(values, member, members);
-            let own = Trace { params: part(trace.params), saved: part(trace.saved), out: part(trace.out), grad_out: &[] };
+            let own =
+                Trace { params: part(trace.params), saved: part(trace.saved), out: part(trace.out), grad_out: &[] };
             chunk_tangents(job.chunk(member, 0, rows), x.member(member, input_len), own, part(along), out);
         }
     };

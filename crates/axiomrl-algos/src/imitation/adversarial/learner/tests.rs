@@ -69,8 +69,11 @@ fn the_discriminators_step_touches_nothing_of_the_policy_and_the_policys_nothing
         let (mut rollout, starts) = rollout(&mut learner, &setup, 4);
         let before = rollout.reward.clone();
         let moved = changed(&mut learner, |learner| assert!(!slice(learner, &mut rollout, &starts)));
-        let nets: &[&str] =
-            if name.starts_with("gail") { &["discriminator.net.1.weight"] } else { &["discriminator.potential.1.weight"] };
+        let nets: &[&str] = if name.starts_with("gail") {
+            &["discriminator.net.1.weight"]
+        } else {
+            &["discriminator.potential.1.weight"]
+        };
         assert!(nets.iter().all(|net| moved.contains(&(*net).to_owned())), "{name}: {moved:?}");
         assert!(moved.iter().all(|tensor| tensor.starts_with("discriminator.")), "{name}: {moved:?}");
         assert_eq!(rollout.reward, before, "{name}: rewards are written when the discriminator is done");

@@ -71,7 +71,10 @@ fn with_other_passes_the_value_goes_first() {
     let seen = changes(&mut learner, &noise, 7);
     let moved: Vec<&str> = seen.iter().map(|(moved, _)| &moved[..]).collect();
     assert_eq!(moved, [value, value, value, value, policy, policy, value]);
-    assert_eq!(seen.iter().map(|(_, done)| *done).collect::<Vec<_>>(), [false, false, false, false, false, true, false]);
+    assert_eq!(
+        seen.iter().map(|(_, done)| *done).collect::<Vec<_>>(),
+        [false, false, false, false, false, true, false]
+    );
 }
 
 #[test]

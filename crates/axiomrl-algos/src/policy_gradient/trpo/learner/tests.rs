@@ -64,9 +64,7 @@ fn a_search_that_finds_nothing_leaves_every_bit() {
 
 #[test]
 fn more_conjugate_gradients_promise_more() {
-    let promised = |iterations| {
-        improved(TrpoConfig { cg_iterations: iterations, cg_damping: 1e-3, ..small() })["expected_improvement"]
-    };
+    let promised = |iterations| improved(TrpoConfig { cg_iterations: iterations, cg_damping: 1e-3, ..small() })["expected_improvement"];
     let (one, five, many) = (promised(1), promised(5), promised(15));
     assert!(one > 0.0 && five > one && many >= five * 0.9999, "{one} {five} {many}");
 }
@@ -86,7 +84,8 @@ fn stops_anywhere_change_nothing() {
         Box::new(OnPolicy::new(learner, config.rollout(), &setup).unwrap())
     };
     let config = TrpoConfig { num_steps: 8, minibatch_size: 16, curvature_share: 0.5, ..small() };
-    for env in ["CartPole-v1", "Pendulum-v1", "IdentityMasked-v0", "IdentityMultiDiscrete-v0", "IdentityMultiBinary-v0"] {
+    for env in ["CartPole-v1", "Pendulum-v1", "IdentityMasked-v0", "IdentityMultiDiscrete-v0", "IdentityMultiBinary-v0"]
+    {
         let run = |stopping| drive(env, 3, 80, stopping, |setup| make(&config, setup));
         assert_eq!(run(true), run(false), "{env}");
     }

@@ -49,8 +49,7 @@ fn log_deviations_have_information_two() {
     let (x, gaussian) = ([1.0, -2.0], Distribution::DiagGaussian { d: 1 });
     let log_std = [0.5f32.ln()];
     let pass = net.pass(&x, 2, None);
-    let curvature =
-        Curvature { pass, rows: 2, distribution: &gaussian, log_std: &log_std, masks: &[], damping: 0.0 };
+    let curvature = Curvature { pass, rows: 2, distribution: &gaussian, log_std: &log_std, masks: &[], damping: 0.0 };
     // The mean of x²/σ² is 2.5 * 4, that of x/σ² is -0.5 * 4.
     near(&curvature.product(&[1.0, 0.0, 3.0]).vector, &[10.0, -2.0, 6.0]);
 }
