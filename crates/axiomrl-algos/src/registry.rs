@@ -106,6 +106,8 @@ settings_of! {
     policy_gradient::ReinforceConfig => policy_gradient::Reinforce, "reinforce";
     policy_gradient::TrpoConfig => policy_gradient::Trpo, "trpo";
     policy_gradient::PpgConfig => policy_gradient::Ppg, "ppg";
+    policy_gradient::AcktrConfig => policy_gradient::Acktr, "acktr";
+    policy_gradient::AcerConfig => policy_gradient::Acer, "acer";
     actor_critic::AcConfig => actor_critic::OffPolicyAc, "sac";
     actor_critic::MpoConfig => actor_critic::Mpo, "mpo";
     actor_critic::DiscreteSacConfig => actor_critic::DiscreteSac, "discrete_sac";
@@ -193,7 +195,7 @@ fn value_based() -> Vec<AlgoEntry> {
 }
 
 fn from_rollouts() -> Vec<AlgoEntry> {
-    use policy_gradient::{A2c, Ppg, Ppo, Reinforce, Trpo};
+    use policy_gradient::{A2c, Acer, Acktr, Ppg, Ppo, Reinforce, Trpo};
     vec![
         entry::<Ppo>("ppo", "Proximal policy optimisation", include_str!("policy_gradient/ppo/mod.rs"), ANY),
         entry::<A2c>("a2c", "Advantage actor-critic", include_str!("policy_gradient/a2c/mod.rs"), ANY),
@@ -202,6 +204,18 @@ fn from_rollouts() -> Vec<AlgoEntry> {
             "The plain policy gradient with a baseline",
             include_str!("policy_gradient/reinforce/mod.rs"),
             ANY,
+        ),
+        entry::<Acktr>(
+            "acktr",
+            "Actor-critic with a Kronecker-factored trust region",
+            include_str!("policy_gradient/acktr/mod.rs"),
+            ANY,
+        ),
+        entry::<Acer>(
+            "acer",
+            "Actor-critic with experience replay",
+            include_str!("policy_gradient/acer/mod.rs"),
+            DISCRETE,
         ),
         entry::<Ppg>("ppg", "Phasic policy gradient", include_str!("policy_gradient/ppg/mod.rs"), ANY),
         entry::<Trpo>("trpo", "Trust region policy optimisation", include_str!("policy_gradient/trpo/mod.rs"), ANY),

@@ -26,6 +26,7 @@ mod grads;
 mod images;
 mod init;
 mod kernels;
+mod kfac;
 mod layout;
 mod mlp;
 mod named;
@@ -55,8 +56,9 @@ pub use init::Init;
 pub use kernels::activation::Activation;
 pub use kernels::dispatch::{SimdLevel, limit_simd};
 pub use kernels::math;
+pub use kfac::{Kfac, WIDEST_FACTOR};
 pub use layout::TensorLayout;
-pub use mlp::{Mlp, MlpPass, MlpSpec};
+pub use mlp::{Captured, Mlp, MlpPass, MlpSpec};
 pub use named::{export_flat, import_flat};
 pub use optim::{
     Adam, AdamConfig, Optimizer, OptimizerConfig, RmsProp, RmsPropConfig, Sgd, SgdConfig, clip_scale, global_norm,

@@ -51,6 +51,7 @@ impl PolicyValue {
             shared: shape.shared,
             aux_head: shape.aux_head,
             outputs: distribution.head_width(),
+            value_outputs: 1,
         };
         let net = PolicyValueNet::new(&spec, &mut setup.rng("init"))?;
         let free = distribution.log_std_width();

@@ -1,6 +1,8 @@
 //! Learning a stochastic policy from its own rollouts.
 
 mod a2c;
+mod acer;
+mod acktr;
 pub(crate) mod learner;
 pub(crate) mod minibatch;
 pub(crate) mod net;
@@ -17,6 +19,8 @@ pub(crate) mod testing;
 mod trpo;
 
 pub use a2c::{A2c, A2cConfig, A2cOptimizer};
+pub use acer::{Acer, AcerConfig};
+pub use acktr::{Acktr, AcktrConfig};
 pub use ppg::{Ppg, PpgConfig};
 pub use ppo::{Ppo, PpoConfig};
 pub(crate) use ppo::{PpoLearner, ppo_config};

@@ -33,10 +33,13 @@ pub struct PolicyValueSpec<'a> {
     pub aux_head: bool,
     /// Numbers that describe the policy's distribution.
     pub outputs: usize,
+    /// Numbers that the value's head gives: 1, or one for each action.
+    pub value_outputs: usize,
 }
 
 /// With one torso both heads read the same features, and the same memory; with two, each has its own, and a row of memory is
 /// the policy's part followed by that of the value.
+#[derive(Clone)]
 pub struct PolicyValueNet {
     torso: Torso,
     /// The value's own. None where it is shared, or where there is nothing in it that learns.
@@ -65,7 +68,7 @@ impl PolicyValueNet {
         let head = |outputs| MlpSpec::new(torso.features(), head_layers, outputs, activation);
         // A small last layer: at first all actions are about as likely.
         let policy = Mlp::new(head(spec.outputs), 1, &orthogonal(0.01), rng);
-        let value = Mlp::new(head(1), 1, &orthogonal(1.0), rng);
+        let value = Mlp::new(head(spec.value_outputs), 1, &orthogonal(1.0), rng);
         let aux = spec.aux_head.then(|| Mlp::new(head(1), 1, &orthogonal(1.0), rng));
         Ok(Self { torso, value_torso, policy, value, aux })
     }

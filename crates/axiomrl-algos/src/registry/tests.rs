@@ -19,7 +19,7 @@ fn own(schema: &Value) -> &Map<String, Value> {
 
 #[test]
 fn every_name_has_the_same_defaults_wherever_they_are_asked_for() {
-    assert_eq!(registry().len(), 72);
+    assert_eq!(registry().len(), 74);
     for entry in registry() {
         let defaults = entry.defaults();
         let schema = entry.schema();
@@ -98,6 +98,12 @@ const LOGGED: &[&str] = &[
     "expected_improvement",
     "cg_residual",
     "aux_kl",
+    "trust_scale",
+    "predicted_kl",
+    "measured_kl",
+    "factor_condition",
+    "share_truncated",
+    "trust_region_active",
 ];
 
 #[test]

@@ -34,6 +34,8 @@ pub const LEARNERS: &[(&str, &[&str])] = &[
     ("ppo", &[]),
     ("a2c", &[]),
     ("reinforce", &[]),
+    ("acktr", &[]),
+    ("acer", &[]),
     ("ppg", &[]),
     ("trpo", &[]),
     ("td3", &["ddpg"]),

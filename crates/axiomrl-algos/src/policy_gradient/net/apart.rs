@@ -39,6 +39,11 @@ impl PolicyValueNet {
         &mut self.policy
     }
 
+    /// The networks of policy and value, where there is nothing before them that learns.
+    pub fn mlps(&mut self) -> [&mut Mlp; 2] {
+        [&mut self.policy, &mut self.value]
+    }
+
     /// What the networks are shown, where nothing before them learns.
     pub fn input<'a>(&self, sequences: Sequences<'a>) -> std::borrow::Cow<'a, [f32]> {
         self.torso.input.infer(sequences.obs)

@@ -5,6 +5,7 @@
 //! (`layer_products`). How it is cut depends on sizes alone.
 
 mod backward;
+mod captures;
 mod forward;
 mod layer_products;
 mod saved;
@@ -12,6 +13,7 @@ mod slopes;
 mod tangents;
 
 pub use backward::{Trace, backward};
+pub use captures::{Captured, captures};
 pub use forward::forward;
 pub use saved::saved_len;
 pub use slopes::slopes;
