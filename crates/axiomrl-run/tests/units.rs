@@ -129,6 +129,12 @@ fn trpo_stops_between_policy_and_value() {
 }
 
 #[test]
+fn acer_stops_between_updates_on_stored_rollouts() {
+    let soon = ["algo_kwargs.num_steps=8", "algo_kwargs.replay_start=16", "algo_kwargs.buffer_capacity=32"];
+    stops_change_nothing("acer", "CartPole-v1", &[INSIDE_ROUNDS, NORMALISED, &soon]);
+}
+
+#[test]
 fn ppg_stops_in_either_phase() {
     let phases = ["algo_kwargs.aux_frequency=2", "algo_kwargs.aux_epochs=2", "algo_kwargs.aux_minibatch_size=32"];
     stops_change_nothing("ppg", "CartPole-v1", &[INSIDE_ROUNDS, ROLLOUTS, NORMALISED, &phases]);

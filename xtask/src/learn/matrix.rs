@@ -126,6 +126,8 @@ pub const MATRIX: &[Row] = &[
     row("reinforce/cartpole", "CartPole-v1", 475.0, 300_000),
     row("trpo/cartpole", "CartPole-v1", 475.0, 100_000),
     row("ppg/cartpole", "CartPole-v1", 475.0, 100_000),
+    row("acktr/cartpole", "CartPole-v1", 475.0, 300_000),
+    row("acer/cartpole", "CartPole-v1", 475.0, 300_000),
     row("trpo/acrobot", "Acrobot-v1", -100.0, 100_000),
     row("trpo/pendulum", "Pendulum-v1", -250.0, 300_000),
     row("ddpg/pendulum", "Pendulum-v1", -200.0, 20_000),
@@ -200,6 +202,8 @@ pub const MATRIX: &[Row] = &[
     row("reinforce/cartpole", "CartPole-v1", 100.0, 300_000).control(NO_SIGNAL).sampled(),
     row("trpo/cartpole", "CartPole-v1", 100.0, 100_000).control(NO_SIGNAL).sampled(),
     row("ppg/cartpole", "CartPole-v1", 100.0, 100_000).control(NO_SIGNAL).sampled(),
+    row("acktr/cartpole", "CartPole-v1", 100.0, 300_000).control(NO_SIGNAL).sampled(),
+    row("acer/cartpole", "CartPole-v1", 100.0, 300_000).control(NO_SIGNAL).sampled(),
     row("sac/pendulum", "Pendulum-v1", -200.0, 20_000).control(NO_LEARNING),
     // The best policy without memory lasts 52 steps, with the last action 101.
     row("dqn/cartpole", "CartPoleNoVel-v1", 110.0, 50_000).control(NO_MEMORY),
