@@ -75,7 +75,7 @@ impl AcerLearner {
             family: Distribution::Categorical { n: actions },
             net: Tracked::new(net),
             group,
-            store: RolloutStore::new(widths, setup.num_envs, config.buffer_capacity),
+            store: RolloutStore::new(widths, setup.num_envs, config.buffer_capacity / setup.num_envs),
             widths,
             left: None,
             head: Vec::new(),
@@ -352,7 +352,7 @@ impl RolloutLearner for AcerLearner {
             None => {
                 self.keep(played.rollout);
                 self.learn(&vec![self.store.len() - 1; lanes], played.statistics, context)?;
-                let enough = self.store.steps() >= self.config.replay_start.max(1);
+                let enough = self.store.steps() * lanes >= self.config.replay_start.max(1);
                 let poisson = Poisson::new(self.config.replay_ratio).ok().filter(|_| enough);
                 poisson.map_or(0, |poisson| poisson.sample(context.rng) as u64)
             }

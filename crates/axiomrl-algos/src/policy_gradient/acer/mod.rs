@@ -24,7 +24,7 @@
 //! - The projection keeps every step near the average policy, whose share of the new one is 1 - `average_decay`. The critic's
 //!   gradient is not projected.
 //! - One update on the newest rollout, then a number of them on stored ones that is drawn from a Poisson distribution of mean
-//!   `replay_ratio`, once the store holds `replay_start` steps of each environment. Every environment's part of an update is
+//!   `replay_ratio`, once the store holds `replay_start` steps. Every environment's part of an update is
 //!   drawn for itself.
 //! - Policy and critic share their hidden layers; an image is looked at once.
 //! - Actions are kept with all their probabilities. Observations are kept raw: where they are standardised, they are so anew.
@@ -76,10 +76,10 @@ settings! {
         /// Mean number of updates on stored rollouts for each new one; 0 makes none.
         #[garde(range(min = 0.0, max = 1000.0))]
         pub replay_ratio: f64,
-        /// Steps of each environment that are kept.
+        /// Steps kept, of all environments together.
         #[garde(range(min = 1, max = 100_000_000))]
         pub buffer_capacity: usize,
-        /// Steps of each environment before stored ones are learned from.
+        /// Steps kept before stored ones are learned from.
         #[garde(range(max = 100_000_000))]
         pub replay_start: usize,
         /// Largest weight of an action that is likelier now than it was.
@@ -109,8 +109,8 @@ impl Default for AcerConfig {
             q_coef: 0.5,
             max_grad_norm: 10.0,
             replay_ratio: 4.0,
-            buffer_capacity: 5000,
-            replay_start: 1000,
+            buffer_capacity: 50_000,
+            replay_start: 10_000,
             truncation: 10.0,
             trust_region: 1.0,
             average_decay: 0.99,
@@ -132,17 +132,17 @@ impl Algorithm for Acer {
     type Config = AcerConfig;
 
     fn check(config: &AcerConfig) -> Result<(), Problem> {
-        let (steps, room) = (config.num_steps, config.buffer_capacity);
-        Problem::when(room < steps, &["buffer_capacity", "num_steps"], || {
-            format!("`buffer_capacity` {room} has no room for a rollout of {steps} steps; make it larger")
-        })?;
-        let start = config.replay_start;
+        let (start, room) = (config.replay_start, config.buffer_capacity);
         Problem::when(start > room && config.replay_ratio > 0.0, &["replay_start", "buffer_capacity"], || {
             format!("`replay_start` {start} is never reached by a `buffer_capacity` of {room}; lower it")
         })
     }
 
     fn check_setup(config: &AcerConfig, setup: &Setup) -> Result<(), Problem> {
+        let (steps, room) = (config.num_steps * setup.num_envs, config.buffer_capacity);
+        Problem::when(room < steps, &["buffer_capacity", "num_steps"], || {
+            format!("`buffer_capacity` {room} has no room for a rollout of {steps} steps; make it larger")
+        })?;
         config.vision.check(setup.observation_space())
     }
 
