@@ -130,7 +130,7 @@ fn trpo_stops_between_policy_and_value() {
 
 #[test]
 fn acer_stops_between_updates_on_stored_rollouts() {
-    let soon = ["algo_kwargs.num_steps=8", "algo_kwargs.replay_start=16", "algo_kwargs.buffer_capacity=32"];
+    let soon = ["algo_kwargs.num_steps=8", "algo_kwargs.replay_start=48", "algo_kwargs.buffer_capacity=96"];
     stops_change_nothing("acer", "CartPole-v1", &[INSIDE_ROUNDS, NORMALISED, &soon]);
 }
 

@@ -8,7 +8,7 @@ use axiomrl_envs::{ObsBuf, Spaces};
 use rand::RngExt;
 
 fn small() -> AcerConfig {
-    AcerConfig { num_steps: 4, hidden_sizes: vec![8], replay_start: 4, buffer_capacity: 8, ..AcerConfig::default() }
+    AcerConfig { num_steps: 4, hidden_sizes: vec![8], replay_start: 8, buffer_capacity: 24, ..AcerConfig::default() }
 }
 
 fn setup(observations: Space) -> Setup {
@@ -129,7 +129,7 @@ fn on_its_own_rollout_the_returns_are_plain() {
 #[test]
 fn stored_rollouts_are_learned_from_once_there_are_enough() {
     let setup = setup(vector());
-    let mut learner = AcerLearner::new(AcerConfig { replay_start: 8, ..small() }, &setup).unwrap();
+    let mut learner = AcerLearner::new(AcerConfig { replay_start: 16, ..small() }, &setup).unwrap();
     let rollout = rollout(&mut learner, &setup);
     assert!(update(&mut learner, &rollout), "four steps of each environment are not enough");
     let mut updates = 1;
@@ -137,7 +137,7 @@ fn stored_rollouts_are_learned_from_once_there_are_enough() {
         updates += 1;
     }
     assert!(updates > 1, "eight are");
-    assert_eq!(learner.store.steps(), 8);
+    assert_eq!(learner.store.steps(), 8, "of each");
     let mut never = AcerLearner::new(AcerConfig { replay_ratio: 0.0, ..small() }, &setup).unwrap();
     assert!((0..5).all(|_| update(&mut never, &rollout)));
 }
