@@ -102,6 +102,12 @@ settings_of! {
     q_learning::DqnConfig => q_learning::Dqn, "dqn";
     q_learning::NafConfig => q_learning::Naf, "naf";
     policy_gradient::PpoConfig => policy_gradient::Ppo, "ppo";
+    policy_gradient::A2cConfig => policy_gradient::A2c, "a2c";
+    policy_gradient::ReinforceConfig => policy_gradient::Reinforce, "reinforce";
+    policy_gradient::TrpoConfig => policy_gradient::Trpo, "trpo";
+    policy_gradient::PpgConfig => policy_gradient::Ppg, "ppg";
+    policy_gradient::AcktrConfig => policy_gradient::Acktr, "acktr";
+    policy_gradient::AcerConfig => policy_gradient::Acer, "acer";
     actor_critic::AcConfig => actor_critic::OffPolicyAc, "sac";
     actor_critic::MpoConfig => actor_critic::Mpo, "mpo";
     actor_critic::DiscreteSacConfig => actor_critic::DiscreteSac, "discrete_sac";
@@ -195,8 +201,31 @@ fn value_based() -> Vec<AlgoEntry> {
 }
 
 fn from_rollouts() -> Vec<AlgoEntry> {
-    let page = include_str!("policy_gradient/ppo/mod.rs");
-    vec![entry::<policy_gradient::Ppo>("ppo", "Proximal policy optimisation", page, ANY)]
+    use policy_gradient::{A2c, Acer, Acktr, Ppg, Ppo, Reinforce, Trpo};
+    vec![
+        entry::<Ppo>("ppo", "Proximal policy optimisation", include_str!("policy_gradient/ppo/mod.rs"), ANY),
+        entry::<A2c>("a2c", "Advantage actor-critic", include_str!("policy_gradient/a2c/mod.rs"), ANY),
+        entry::<Reinforce>(
+            "reinforce",
+            "The plain policy gradient with a baseline",
+            include_str!("policy_gradient/reinforce/mod.rs"),
+            ANY,
+        ),
+        entry::<Acktr>(
+            "acktr",
+            "Actor-critic with a Kronecker-factored trust region",
+            include_str!("policy_gradient/acktr/mod.rs"),
+            ANY,
+        ),
+        entry::<Acer>(
+            "acer",
+            "Actor-critic with experience replay",
+            include_str!("policy_gradient/acer/mod.rs"),
+            DISCRETE,
+        ),
+        entry::<Ppg>("ppg", "Phasic policy gradient", include_str!("policy_gradient/ppg/mod.rs"), ANY),
+        entry::<Trpo>("trpo", "Trust region policy optimisation", include_str!("policy_gradient/trpo/mod.rs"), ANY),
+    ]
 }
 
 fn continuous_control() -> Vec<AlgoEntry> {
@@ -231,7 +260,6 @@ fn goal_conditioned() -> Vec<AlgoEntry> {
     vec![entry::<goal::Her>("her", "Hindsight experience replay", include_str!("goal/her.rs"), kinds)]
 }
 
-<<<<<<< HEAD
 /// A learned model of the environment.
 fn with_a_model() -> Vec<AlgoEntry> {
     vec![
@@ -254,7 +282,6 @@ fn with_a_model() -> Vec<AlgoEntry> {
 fn world_models() -> Vec<AlgoEntry> {
     let kinds = &[ActionKind::Discrete, ActionKind::Box];
     variants::<world_model::WorldModels>(world_model::presets::VARIANTS, kinds).collect()
->>>>>>> wip-dreamer
 }
 
 /// Recorded transitions, beside steps of the run's own or alone.

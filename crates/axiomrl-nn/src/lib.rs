@@ -26,6 +26,7 @@ mod grads;
 mod images;
 mod init;
 mod kernels;
+mod kfac;
 mod layout;
 mod mlp;
 mod named;
@@ -57,8 +58,9 @@ pub use init::Init;
 pub use kernels::activation::Activation;
 pub use kernels::dispatch::{SimdLevel, limit_simd};
 pub use kernels::math;
+pub use kfac::{Kfac, WIDEST_FACTOR};
 pub use layout::TensorLayout;
-pub use mlp::{Mlp, MlpPass, MlpSpec};
+pub use mlp::{Captured, Mlp, MlpPass, MlpSpec};
 pub use named::{export_flat, import_flat};
 pub use optim::{
     Adam, AdamConfig, LaProp, LaPropConfig, Optimizer, OptimizerConfig, RmsProp, RmsPropConfig, Sgd, SgdConfig,

@@ -119,6 +119,28 @@ fn recurrent_ppo_stops_between_minibatches() {
 }
 
 #[test]
+fn reinforce_stops_between_policy_and_value() {
+    stops_change_nothing("reinforce", "CartPole-v1", &[INSIDE_ROUNDS, &["algo_kwargs.num_steps=16"]]);
+}
+
+#[test]
+fn trpo_stops_between_policy_and_value() {
+    stops_change_nothing("trpo", "Pendulum-v1", &[INSIDE_ROUNDS, ROLLOUTS, NORMALISED]);
+}
+
+#[test]
+fn acer_stops_between_updates_on_stored_rollouts() {
+    let soon = ["algo_kwargs.num_steps=8", "algo_kwargs.replay_start=48", "algo_kwargs.buffer_capacity=96"];
+    stops_change_nothing("acer", "CartPole-v1", &[INSIDE_ROUNDS, NORMALISED, &soon]);
+}
+
+#[test]
+fn ppg_stops_in_either_phase() {
+    let phases = ["algo_kwargs.aux_frequency=2", "algo_kwargs.aux_epochs=2", "algo_kwargs.aux_minibatch_size=32"];
+    stops_change_nothing("ppg", "CartPole-v1", &[INSIDE_ROUNDS, ROLLOUTS, NORMALISED, &phases]);
+}
+
+#[test]
 fn dqn_stops_inside_a_burst() {
     stops_change_nothing("dqn", "CartPole-v1", &[INSIDE_ROUNDS, BURSTS]);
     stops_change_nothing("dqn", "CartPole-v1", &[INSIDE_ROUNDS, BURSTS, NORMALISED]);

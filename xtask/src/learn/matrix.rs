@@ -103,6 +103,8 @@ const SHORT_SIGHTED: Control = Control {
     name: "horizon_1",
     set: &["algo_kwargs.imagination_horizon=1", "algo_kwargs.replay_critic_scale=0"],
 };
+/// As long steps as ever, and nothing that says where to.
+const NO_SIGNAL: Control = Control { name: "shuffled_advantages", set: &["algo_kwargs.shuffle_advantages=true"] };
 
 /// All rows, in the order of the report.
 pub const MATRIX: &[Row] = &[
@@ -154,6 +156,15 @@ pub const MATRIX: &[Row] = &[
     row("ppo/pendulum", "Pendulum-v1", -250.0, 200_000),
     row("ppo/catch", "Catch-v0", 0.9, 40_000),
     row("ppo/pendulum_pixels", "PendulumPixels-v0", -250.0, 100_000),
+    row("a2c/cartpole", "CartPole-v1", 475.0, 300_000),
+    row("a2c/acrobot", "Acrobot-v1", -100.0, 300_000),
+    row("reinforce/cartpole", "CartPole-v1", 475.0, 300_000),
+    row("trpo/cartpole", "CartPole-v1", 475.0, 100_000),
+    row("ppg/cartpole", "CartPole-v1", 475.0, 100_000),
+    row("acktr/cartpole", "CartPole-v1", 475.0, 300_000),
+    row("acer/cartpole", "CartPole-v1", 475.0, 300_000),
+    row("trpo/acrobot", "Acrobot-v1", -100.0, 100_000),
+    row("trpo/pendulum", "Pendulum-v1", -250.0, 300_000),
     row("ddpg/pendulum", "Pendulum-v1", -200.0, 20_000),
     row("td3/pendulum", "Pendulum-v1", -200.0, 20_000),
     row("sac/pendulum", "Pendulum-v1", -200.0, 20_000),
@@ -214,6 +225,7 @@ pub const MATRIX: &[Row] = &[
     row("discrete_bcq/cartpole_replay", "CartPole-v1", 450.0, 20_000).reported(),
     row("decision_transformer/cartpole_replay", "CartPole-v1", 400.0, 5000),
     row("gail/cartpole_fixed", "CartPoleFixedHorizon-v0", 450.0, 200_000),
+    row("gail/cartpole_fixed_trpo", "CartPoleFixedHorizon-v0", 450.0, 200_000),
     row("gail/pendulum", "Pendulum-v1", -300.0, 300_000),
     row("gail/acrobot", "Acrobot-v1", -120.0, 200_000).sampled(),
     row("gail/context", "Context-v0", 37.5, 40_000),
@@ -229,6 +241,13 @@ pub const MATRIX: &[Row] = &[
     row("ppo/pendulum", "Pendulum-v1", -250.0, 200_000).control(NO_LEARNING),
     row("ppo/catch", "Catch-v0", 0.9, 40_000).control(NO_LEARNING),
     row("recurrent_ppo/pendulum_novel", "PendulumNoVel-v1", -300.0, 300_000).control(NO_LEARNING),
+    // A policy that knows nothing lasts 22 steps on average.
+    row("a2c/cartpole", "CartPole-v1", 100.0, 300_000).control(NO_SIGNAL).sampled(),
+    row("reinforce/cartpole", "CartPole-v1", 100.0, 300_000).control(NO_SIGNAL).sampled(),
+    row("trpo/cartpole", "CartPole-v1", 100.0, 100_000).control(NO_SIGNAL).sampled(),
+    row("ppg/cartpole", "CartPole-v1", 100.0, 100_000).control(NO_SIGNAL).sampled(),
+    row("acktr/cartpole", "CartPole-v1", 100.0, 300_000).control(NO_SIGNAL).sampled(),
+    row("acer/cartpole", "CartPole-v1", 100.0, 300_000).control(NO_SIGNAL).sampled(),
     row("sac/pendulum", "Pendulum-v1", -200.0, 20_000).control(NO_LEARNING),
     // The best policy without memory lasts 52 steps, with the last action 101.
     row("dqn/cartpole", "CartPoleNoVel-v1", 110.0, 50_000).control(NO_MEMORY),

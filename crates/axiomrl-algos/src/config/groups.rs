@@ -310,6 +310,40 @@ macro_rules! settings {
             pub log_std_init: f32,
         ] $($rest)* }
     };
+    (@ $head:tt [$($gathered:tt)*] ..stochastic_policy, $($rest:tt)*) => {
+        $crate::config::settings! { @ $head [$($gathered)*
+            /// Weight of the entropy bonus.
+            #[garde(custom(axiomrl_core::Schedule::range_ok(0.0, 10.0)))]
+            pub ent_coef: axiomrl_core::Schedule,
+            /// Logarithm of the initial standard deviation of Box actions.
+            #[garde(range(min = -20.0, max = 2.0))]
+            pub log_std_init: f32,
+            /// Give every step the advantage of another one: a control, which must learn nothing.
+            pub shuffle_advantages: bool,
+        ] $($rest)* }
+    };
+    (@ $head:tt [$($gathered:tt)*] ..trust_region, $($rest:tt)*) => {
+        $crate::config::settings! { @ $head [$($gathered)*
+            /// How far a step may take the policy: the mean divergence of the new one from the old one.
+            #[garde(range(min = 1e-9, max = 10.0))]
+            pub max_kl: f32,
+            /// Most steps of conjugate gradients on the way to a direction; 1 is the plain gradient.
+            #[garde(range(min = 1, max = 1000))]
+            pub cg_iterations: usize,
+            /// Added to the curvature in every direction.
+            #[garde(range(min = 0.0, max = 100.0))]
+            pub cg_damping: f32,
+            /// Part of the rollout's steps that the curvature is measured on.
+            #[garde(range(min = 0.001, max = 1.0))]
+            pub curvature_share: f32,
+            /// Most lengths of a step that are tried, the first one the longest; 0 takes that one unseen.
+            #[garde(range(max = 1000))]
+            pub line_search_steps: usize,
+            /// Each length that is tried over the one before.
+            #[garde(range(min = 0.01, max = 0.99))]
+            pub line_search_shrink: f32,
+        ] $($rest)* }
+    };
     (@ $head:tt [$($gathered:tt)*] ..discriminator, $($rest:tt)*) => {
         $crate::config::settings! { @ $head [$($gathered)*
             /// What learns from the rewards.

@@ -151,6 +151,17 @@ impl Minibatch {
         refill(&mut self.value, rows().map(|row| rollout.value[row]));
     }
 
+    /// How many steps are learned from.
+    pub fn len(&self) -> usize {
+        self.learned.len()
+    }
+
+    /// The part of a table of masks that belongs to step `row` of those that are learned from.
+    pub fn mask(&self, row: usize) -> &[bool] {
+        let width = self.masks.len() / self.log_prob.len().max(1);
+        &self.masks[row * width..(row + 1) * width]
+    }
+
     pub fn sequences(&self) -> Sequences<'_> {
         Sequences { steps: self.steps, rows: self.rows, obs: self.obs.as_ref(), resets: &self.resets }
     }
@@ -170,22 +181,40 @@ impl Minibatch {
         let width = distribution.head_width();
         let (head, values) = (self.pick(head, width), self.pick(values, 1));
         let (report, gradient) = ppo_loss(distribution, &head, &values, log_std, self, terms);
-        let (head, value) = (self.spread(&gradient.head, width), self.spread(&gradient.value, 1));
-        (report, PpoGradient { head, value, ..gradient })
+        let PpoGradient { head, value, log_std } = gradient;
+        (report, PpoGradient { head: self.spread(head, width), value: self.spread(value, 1), log_std })
+    }
+
+    /// A column of the rollout at the steps that are learned from.
+    pub fn column(&self, rollout_column: &[f32]) -> Vec<f32> {
+        self.learned.iter().map(|step| rollout_column[step.from]).collect()
     }
 
     /// The rows that are learned from.
-    fn pick(&self, all: &[f32], width: usize) -> Vec<f32> {
+    pub fn pick(&self, all: &[f32], width: usize) -> Vec<f32> {
+        if self.learned.len() == self.steps * self.rows {
+            return all.to_vec();
+        }
         self.learned.iter().flat_map(|&Copied { to, .. }| &all[to * width..(to + 1) * width]).copied().collect()
     }
 
     /// Puts them back to where they came from, zeros between them.
-    fn spread(&self, picked: &[f32], width: usize) -> Vec<f32> {
+    pub fn spread(&self, picked: Vec<f32>, width: usize) -> Vec<f32> {
+        if self.learned.len() == self.steps * self.rows {
+            return picked;
+        }
         let mut all = vec![0.0; self.steps * self.rows * width];
         for (&Copied { to, .. }, row) in self.learned.iter().zip(picked.chunks_exact(width)) {
             all[to * width..(to + 1) * width].copy_from_slice(row);
         }
         all
+    }
+
+    /// Rows of a test's own, all of them to be learned from.
+    #[cfg(test)]
+    pub fn learn_from_all(&mut self, rows: usize) {
+        (self.steps, self.rows) = (1, rows);
+        self.learned = (0..rows).map(|row| Copied { from: row, to: row }).collect();
     }
 
     /// The largest distance of a probability ratio from 1: nothing, before the first step on a rollout.

@@ -13,6 +13,8 @@ use rand_chacha::ChaCha8Rng;
 use std::borrow::Cow;
 use std::ops::Range;
 
+mod apart;
+
 /// The shape of policy and value.
 pub struct PolicyValueSpec<'a> {
     pub observations: &'a Space,
@@ -26,18 +28,26 @@ pub struct PolicyValueSpec<'a> {
     pub activation: Activation,
     /// One torso for both: all but the heads.
     pub shared: bool,
+    /// Whether the policy's network says what an observation is worth, too: another head over the policy's hidden layers. Policy
+    /// and value are then apart.
+    pub aux_head: bool,
     /// Numbers that describe the policy's distribution.
     pub outputs: usize,
+    /// Numbers that the value's head gives: 1, or one for each action.
+    pub value_outputs: usize,
 }
 
 /// With one torso both heads read the same features, and the same memory; with two, each has its own, and a row of memory is
 /// the policy's part followed by that of the value.
+#[derive(Clone)]
 pub struct PolicyValueNet {
     torso: Torso,
     /// The value's own. None where it is shared, or where there is nothing in it that learns.
     value_torso: Option<Torso>,
     policy: Mlp,
     value: Mlp,
+    /// What the policy's network thinks observations are worth.
+    aux: Option<Mlp>,
 }
 
 impl PolicyValueNet {
@@ -45,7 +55,7 @@ impl PolicyValueNet {
         let gain = std::f32::consts::SQRT_2;
         let orthogonal = |output_gain| Init::Orthogonal { hidden_gain: gain, output_gain };
         // Without a memory the hidden layers come right before the outputs: in the torso they are shared, in the heads not.
-        let (layers, head_layers) = match (spec.memory, spec.shared) {
+        let (layers, head_layers) = match (spec.memory, spec.shared || spec.aux_head) {
             (Some(_), _) => (spec.hidden_sizes, spec.head_sizes),
             (None, true) => (spec.hidden_sizes, &[][..]),
             (None, false) => (&[][..], spec.hidden_sizes),
@@ -58,8 +68,9 @@ impl PolicyValueNet {
         let head = |outputs| MlpSpec::new(torso.features(), head_layers, outputs, activation);
         // A small last layer: at first all actions are about as likely.
         let policy = Mlp::new(head(spec.outputs), 1, &orthogonal(0.01), rng);
-        let value = Mlp::new(head(1), 1, &orthogonal(1.0), rng);
-        Ok(Self { torso, value_torso, policy, value })
+        let value = Mlp::new(head(spec.value_outputs), 1, &orthogonal(1.0), rng);
+        let aux = spec.aux_head.then(|| Mlp::new(head(1), 1, &orthogonal(1.0), rng));
+        Ok(Self { torso, value_torso, policy, value, aux })
     }
 
     /// Numbers of a row of memory; 0 without one.
@@ -174,7 +185,8 @@ impl PolicyValueNet {
         if let Some(torso) = &mut self.value_torso {
             torso.visit_state("value", io)?;
         }
-        io.network(if self.torso.learns() { "value.head" } else { "value" }, &mut self.value)
+        io.network(if self.torso.learns() { "value.head" } else { "value" }, &mut self.value)?;
+        self.aux.as_mut().map_or(Ok(()), |aux| io.network("policy.aux", aux))
     }
 }
 

@@ -35,6 +35,11 @@ impl Passes {
         from..self.at
     }
 
+    /// Passes begun.
+    pub fn epoch(&self) -> usize {
+        self.epoch
+    }
+
     pub fn order(&self) -> &[u32] {
         &self.order
     }

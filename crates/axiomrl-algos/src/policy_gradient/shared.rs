@@ -1,8 +1,10 @@
 //! What every policy that learns from its own rollouts does alike.
 
+use super::pg_loss::PgReport;
 use super::ppo_loss::PpoReport;
-use crate::config::Problem;
+use crate::config::{Idle, Problem};
 use crate::parts::checks::BuildError;
+use crate::parts::torso::MemoryKind;
 use axiomrl_core::{Metrics, Rollout};
 use axiomrl_envs::Space;
 use axiomrl_nn::Distribution;
@@ -18,6 +20,16 @@ pub fn distribution_for(actions: &Space) -> Result<Distribution, BuildError> {
     }
 }
 
+/// Settings of a memory, where there is none.
+pub fn idle_memory(memory: MemoryKind) -> Idle {
+    Idle {
+        now: memory == MemoryKind::None,
+        keys: &["recurrent_hidden_size", "head_sizes", "sequence_length"],
+        switch: Some("memory"),
+        why: "nothing is remembered; set `memory: lstm` or `memory: gru`",
+    }
+}
+
 /// To mean 0 and (sample) standard deviation 1.
 pub fn standardise(values: &mut [f32]) {
     let n = values.len() as f64;
@@ -29,6 +41,12 @@ pub fn standardise(values: &mut [f32]) {
 
 /// How much of the variance of the returns the values foresaw: 1 is all, below 0 is worse than none.
 pub fn explained_variance(rollout: &Rollout, n: usize) -> f32 {
+    explained(&rollout.returns[..n], &rollout.value[..n])
+}
+
+/// The same for any returns and values.
+pub fn explained(returns: &[f32], values: &[f32]) -> f32 {
+    let n = returns.len();
     let variance = |values: &mut dyn Iterator<Item = f32>| {
         let (mut sum, mut squares) = (0.0f64, 0.0f64);
         for v in values {
@@ -37,8 +55,8 @@ pub fn explained_variance(rollout: &Rollout, n: usize) -> f32 {
         }
         squares / n as f64 - (sum / n as f64).powi(2)
     };
-    let total = variance(&mut rollout.returns[..n].iter().copied());
-    let left = variance(&mut rollout.returns[..n].iter().zip(&rollout.value[..n]).map(|(g, v)| g - v));
+    let total = variance(&mut returns.iter().copied());
+    let left = variance(&mut returns.iter().zip(values).map(|(g, v)| g - v));
     if total > 0.0 { (1.0 - left / total) as f32 } else { 0.0 }
 }
 
@@ -49,5 +67,12 @@ pub fn log_step(metrics: &mut Metrics, report: &PpoReport, norm: f32) {
     metrics.add("entropy", report.entropy);
     metrics.add("approx_kl", report.approx_kl);
     metrics.add("clip_fraction", report.clip_fraction);
+    metrics.add("grad_norm", norm);
+}
+
+/// What a step along the plain policy gradient logs.
+pub fn log_gradient(metrics: &mut Metrics, report: &PgReport, norm: f32) {
+    metrics.add("policy_gradient_loss", report.policy_loss);
+    metrics.add("entropy", report.entropy);
     metrics.add("grad_norm", norm);
 }

@@ -12,6 +12,7 @@ pub use interactive::{Interactive, InteractiveSettings, LabelLearner, Labels};
 pub use off_policy::{OffPolicy, Preparation, ReplayLearner};
 pub(crate) use off_policy::{check_prior, hex};
 pub use on_policy::{ActedRow, OnPolicy, Played, RolloutLearner, RolloutSettings, Unrewarded};
+pub(crate) use on_policy::{read_floats, write_floats};
 pub use pace::Pace;
 pub use replay_settings::{ReplaySettings, SequenceSettings};
 pub(crate) use replay_settings::{prioritized_replay_settings, replay_settings, with_prior};

@@ -28,6 +28,8 @@ pub struct Played<'a> {
     pub states: &'a [f32],
     /// Steps of a sequence; the last one may be shorter.
     pub length: usize,
+    /// What raw observations are standardised by before the policy sees them, if they are.
+    pub statistics: Option<&'a ObsStats>,
 }
 
 /// A complete rollout whose steps are still to be given the rewards that are learned from.
@@ -56,6 +58,11 @@ pub trait RolloutLearner: Actor {
     /// Whether it gives steps rewards of its own: rollouts then keep raw observations, and what each step led to.
     fn gives_rewards(&self) -> bool {
         false
+    }
+
+    /// Whether rollouts keep raw observations beside those that the policy saw.
+    fn keeps_raw(&self) -> bool {
+        self.gives_rewards()
     }
 
     /// Gives the steps of a complete rollout the rewards that are learned from, before advantages follow from them: one step of
@@ -122,7 +129,7 @@ impl OnPolicy {
     pub fn new(learner: Box<dyn RolloutLearner>, settings: RolloutSettings, setup: &Setup) -> Result<Self, BuildError> {
         learner.check_ready()?;
         let (steps, lanes, width) = (settings.num_steps, setup.num_envs, learner.memory_width());
-        let raw = learner.gives_rewards();
+        let raw = learner.keeps_raw();
         let widths = setup.spaces.obs().widths;
         let own = learner.fixed_statistics().is_some();
         let mut acting = Acting::new(learner, setup.spaces.clone(), setup.scaling)?;
@@ -291,6 +298,7 @@ impl Agent for OnPolicy {
             starts: &self.starts,
             states: &self.states,
             length: self.settings.sequence_length,
+            statistics: self.acting.stats.as_ref(),
         };
         if self.acting.learner.update(played, &mut context)? {
             self.rollout.clear();
@@ -387,11 +395,11 @@ impl Streamed for RolloutOf<'_> {
     }
 }
 
-pub(super) fn write_floats(to: &mut dyn Write, values: &[f32]) -> io::Result<()> {
+pub(crate) fn write_floats(to: &mut dyn Write, values: &[f32]) -> io::Result<()> {
     to.write_all(&values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>())
 }
 
-pub(super) fn read_floats(from: &mut dyn Read, values: &mut [f32]) -> io::Result<()> {
+pub(crate) fn read_floats(from: &mut dyn Read, values: &mut [f32]) -> io::Result<()> {
     let mut bytes = vec![0; 4 * values.len()];
     from.read_exact(&mut bytes)?;
     for (value, bytes) in values.iter_mut().zip(bytes.as_chunks::<4>().0) {

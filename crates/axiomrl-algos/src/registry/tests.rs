@@ -19,7 +19,7 @@ fn own(schema: &Value) -> &Map<String, Value> {
 
 #[test]
 fn every_name_has_the_same_defaults_wherever_they_are_asked_for() {
-    assert_eq!(registry().len(), 73);
+    assert_eq!(registry().len(), 79);
     for entry in registry() {
         let defaults = entry.defaults();
         let schema = entry.schema();
@@ -99,6 +99,18 @@ const LOGGED: &[&str] = &[
     "model_dropped_rows",
     "penalty_mean",
     "open_loop_error",
+    "line_search_success",
+    "step_fraction",
+    "surrogate_improvement",
+    "expected_improvement",
+    "cg_residual",
+    "aux_kl",
+    "trust_scale",
+    "predicted_kl",
+    "measured_kl",
+    "factor_condition",
+    "share_truncated",
+    "trust_region_active",
 ];
 
 #[test]

@@ -76,3 +76,11 @@ pub fn d_kl(p: &[f32], q: &[f32], k: f32, grad: &mut [f32]) {
         *g += k * (sigmoid(*q) - sigmoid(*p));
     }
 }
+
+/// p·(1−p)·ż, bit by bit.
+pub fn fisher_product(logits: &[f32], movement: &[f32], out: &mut [f32]) {
+    for ((x, movement), out) in logits.iter().zip(movement).zip(out) {
+        let p = sigmoid(*x);
+        *out = p * (1.0 - p) * movement;
+    }
+}

@@ -139,3 +139,13 @@ pub fn d_kl(p: &[f32], q: &[f32], mask: &[bool], k: f32, grad: &mut [f32]) {
         grad[i] += k * ((x - q_total).exp() - (p[i] - p_total).exp());
     }
 }
+
+/// p⊙(ż − p·ż): what the Fisher information of the logits makes of their movement. Forbidden choices have none.
+pub fn fisher_product(logits: &[f32], mask: &[bool], movement: &[f32], out: &mut [f32]) {
+    let total = log_sum(logits, mask);
+    let mean = open(logits, mask).map(|(i, x)| (x - total).exp() * movement[i]).sum::<f32>();
+    out.fill(0.0);
+    for (i, x) in open(logits, mask) {
+        out[i] = (x - total).exp() * (movement[i] - mean);
+    }
+}

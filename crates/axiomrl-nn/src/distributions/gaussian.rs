@@ -91,3 +91,10 @@ pub fn d_kl(
         *gs += k * (1.0 - ratio * ratio - distance * distance);
     }
 }
+
+/// ż/σ², for the means.
+pub fn fisher_product(log_std: &[f32], movement: &[f32], out: &mut [f32]) {
+    for ((s, movement), out) in log_std.iter().zip(movement).zip(out) {
+        *out = movement * (-2.0 * s).exp();
+    }
+}

@@ -164,6 +164,22 @@ impl Distribution {
         }
     }
 
+    /// The Fisher information of the head times a movement of it: the second derivative of [`kl`](Self::kl), either way round, where
+    /// both are the same. Written to `out`. The shared `log_std` of Gaussians are apart from the means: each has information 2.
+    pub fn fisher_product(&self, head: &[f32], log_std: &[f32], mask: &[bool], movement: &[f32], out: &mut [f32]) {
+        match self {
+            Self::Categorical { .. } => categorical::fisher_product(head, mask, movement, out),
+            Self::MultiCategorical { nvec } => {
+                for part in parts(nvec) {
+                    let out = part.of_mut(out);
+                    categorical::fisher_product(part.of(head), part.mask(mask), part.of(movement), out);
+                }
+            }
+            Self::Bernoulli { .. } => bernoulli::fisher_product(head, movement, out),
+            Self::DiagGaussian { .. } => gaussian::fisher_product(log_std, movement, out),
+        }
+    }
+
     /// Adds `k · ∂ log_prob` to the gradients of head and `log_std`.
     pub fn d_log_prob(
         &self,

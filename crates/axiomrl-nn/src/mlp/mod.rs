@@ -7,6 +7,7 @@ mod passes;
 mod spec;
 
 pub use pass::MlpPass;
+pub use passes::Captured;
 pub(crate) use spec::Layer;
 pub use spec::MlpSpec;
 

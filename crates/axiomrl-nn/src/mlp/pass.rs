@@ -4,7 +4,7 @@
 //! the same bits, and the cost of nodes, which is a good part of an update of a small network, is saved.
 
 use super::Mlp;
-use super::passes::{self, Input, Job, Trace};
+use super::passes::{self, Captured, Input, Job, Trace};
 use crate::buffers::Pooled;
 use crate::kernels::activation::Activation;
 
@@ -77,6 +77,38 @@ impl MlpPass<'_> {
         let mut gradient = Pooled::new(net.params.as_slice().len());
         passes::slopes(job, along, trace, &mut gradient);
         gradient
+    }
+
+    /// How the outputs move when the parameters move along a direction, `[members, rows, out]`: the Jacobian times `along`. Exact,
+    /// and the cost of two forward passes.
+    ///
+    /// # Panics
+    /// For a network with LayerNorm or dropout.
+    pub fn tangent(&self, along: &[f32]) -> Pooled {
+        let (net, rows) = (self.net, self.rows);
+        let (spec, members) = (&net.spec, net.params.members());
+        assert!(!spec.layer_norm && !spec.output_layer_norm && self.dropout_seed.is_none(), "no tangent through norms");
+        assert_eq!(along.len(), net.params.as_slice().len(), "a number for each parameter");
+        let job = Job { spec, members, rows, dropout_seed: None };
+        let input = Input::by_len(self.x, members, rows, spec.inputs);
+        let trace = Trace { params: net.params.as_slice(), saved: &self.saved, out: &self.out, grad_out: &[] };
+        let mut tangent = Pooled::new(self.out.len());
+        passes::tangents(job, input, trace, along, &mut tangent);
+        tangent
+    }
+
+    /// What goes into each layer and the gradient at its linear outputs, row by row, given that of the network's outputs.
+    ///
+    /// # Panics
+    /// For an ensemble, and for a network with LayerNorm or dropout.
+    pub fn captures(&self, by_outputs: &[f32]) -> Vec<Captured> {
+        let (net, rows) = (self.net, self.rows);
+        let plain = !net.spec.layer_norm && !net.spec.output_layer_norm && self.dropout_seed.is_none();
+        assert!(plain && net.params.members() == 1, "layers of a single plain network");
+        assert_eq!(by_outputs.len(), self.out.len(), "a gradient for every output");
+        let job = Job { spec: &net.spec, members: 1, rows, dropout_seed: None };
+        let trace = Trace { params: net.params.as_slice(), saved: &self.saved, out: &self.out, grad_out: by_outputs };
+        passes::captures(job, Input::Shared(self.x), trace)
     }
 
     fn backward(&self, by_outputs: &[f32], params: Option<&mut [f32]>, x: Option<&mut [f32]>) {

@@ -18,11 +18,13 @@ pub struct RmsPropConfig {
     pub centred: bool,
     /// Momentum on the scaled gradient; 0 switches it off.
     pub momentum: f32,
+    /// The squared gradient's running mean at the start: 1 in TensorFlow, which makes the first steps small.
+    pub initial_square: f32,
 }
 
 impl Default for RmsPropConfig {
     fn default() -> Self {
-        Self { alpha: 0.99, eps: 1e-8, eps_inside_sqrt: false, centred: false, momentum: 0.0 }
+        Self { alpha: 0.99, eps: 1e-8, eps_inside_sqrt: false, centred: false, momentum: 0.0, initial_square: 0.0 }
     }
 }
 
@@ -41,7 +43,7 @@ impl RmsProp {
     /// For `len` parameters.
     pub fn new(len: usize, config: RmsPropConfig) -> Self {
         let zeros = || vec![0.0; len];
-        Self { step: 0, config, square: zeros(), mean: zeros(), velocity: zeros() }
+        Self { step: 0, config, square: vec![config.initial_square; len], mean: zeros(), velocity: zeros() }
     }
 
     /// One update with `grad`.
@@ -82,7 +84,7 @@ simd! {
         lr: f32,
         scale: f32,
     ) {
-        let RmsPropConfig { alpha, eps, eps_inside_sqrt, centred, momentum } = config;
+        let RmsPropConfig { alpha, eps, eps_inside_sqrt, centred, momentum, .. } = config;
         let vectors = square.iter_mut().zip(mean).zip(velocity);
         for ((p, g), ((square, mean), velocity)) in params.iter_mut().zip(grad).zip(vectors) {
             let g = scale * *g;

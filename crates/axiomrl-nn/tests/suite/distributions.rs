@@ -244,3 +244,52 @@ fn gradients_match_finite_differences() {
         }
     }
 }
+
+#[test]
+fn fisher_products_are_the_second_derivative_of_the_divergence() {
+    let gaussian = Case {
+        family: Distribution::DiagGaussian { d: 2 },
+        head: vec![0.3, -0.4],
+        other: Vec::new(),
+        log_std: vec![-0.5, 0.2],
+        other_log_std: Vec::new(),
+        mask: Vec::new(),
+    };
+    for case in cases().into_iter().chain([gaussian]) {
+        let Case { family, head, log_std, mask, .. } = case;
+        let movement: Vec<f32> = (0..head.len()).map(|i| (1.3 * i as f32 + 0.4).sin()).collect();
+        let mut product = vec![9.0; head.len()];
+        family.fisher_product(&head, &log_std, &mask, &movement, &mut product);
+        // The gradient of KL(p ‖ p + h ż) by the second, over h.
+        let by_difference = |step: f32| {
+            let moved: Vec<f32> = head.iter().zip(&movement).map(|(x, m)| x + step * m).collect();
+            let (mut gradient, mut rest) = (vec![0.0; head.len()], vec![0.0; log_std.len()]);
+            family.d_kl(&head, &log_std, &moved, &log_std, &mask, 1.0, &mut gradient, &mut rest);
+            gradient
+        };
+        let (above, below) = (by_difference(1e-2), by_difference(-1e-2));
+        for (i, (a, b)) in above.iter().zip(&below).enumerate() {
+            let difference = (a - b) / 2e-2;
+            assert!((difference - product[i]).abs() < 1e-3, "{family:?}: {difference} and {}", product[i]);
+        }
+    }
+}
+
+#[test]
+fn fisher_products_and_divergences_by_hand() {
+    let head = [0.5f32.ln(), 0.3f32.ln(), 0.2f32.ln()];
+    let (movement, mut product) = ([1.0, 0.0, -1.0], [0.0; 3]);
+    Distribution::Categorical { n: 3 }.fisher_product(&head, &[], &[], &movement, &mut product);
+    let close = |found: f32, wanted: f32| assert!((found - wanted).abs() < 1e-6, "{found} {wanted}");
+    [0.35, -0.09, -0.26].iter().zip(product).for_each(|(wanted, found)| close(found, *wanted));
+    close(product.iter().zip(movement).map(|(p, m)| p * m).sum(), 0.61);
+    // A Gaussian of deviation 0.5 whose mean moves by 0.1 and whose log deviation by 0.05.
+    let gaussian = Distribution::DiagGaussian { d: 1 };
+    let (mean, log_std) = ([0.0], [0.5f32.ln()]);
+    let mut by_mean = [0.0];
+    gaussian.fisher_product(&mean, &log_std, &[], &[0.1], &mut by_mean);
+    close(0.5 * (by_mean[0] * 0.1 + 2.0 * 0.05 * 0.05), 0.0225);
+    let moved = ([0.1], [log_std[0] + 0.05]);
+    close(gaussian.kl(&mean, &log_std, &moved.0, &moved.1, &[]), 0.020_515_5);
+    close(gaussian.kl(&moved.0, &moved.1, &mean, &log_std, &[]), 0.022_585_5);
+}

@@ -16,4 +16,5 @@ mod reference;
 mod residual;
 mod rssm;
 mod sampling;
+mod tangents;
 mod threads;

@@ -98,7 +98,7 @@ fn two_steps(config: RmsPropConfig) -> f32 {
 
 #[test]
 fn rmsprop_by_hand() {
-    let base = RmsPropConfig { alpha: 0.9, eps: 0.01, eps_inside_sqrt: false, centred: false, momentum: 0.0 };
+    let base = RmsPropConfig { alpha: 0.9, eps: 0.01, ..RmsPropConfig::default() };
     // Squared averages: 0.1·4 = 0.4, then 0.9·0.4 + 0.1·1 = 0.46. Averages: 0.2, then 0.9·0.2 − 0.1 = 0.08.
     let (s1, s2) = (0.4f64, 0.46f64);
     let close = |got: f32, want: f64| assert!((f64::from(got) - want).abs() < 1e-5, "{got} {want}");
@@ -151,4 +151,28 @@ fn a_restored_optimiser_continues_bit_for_bit() {
     let refused = adam.set_moments(1, vec![0.0; 3], vec![0.0; 2]);
     assert_eq!(refused, Err(NnError::WrongMomentLength { expected: 3, found: 2 }));
     assert_eq!(adam.step, 0);
+}
+
+#[test]
+fn the_two_forms_of_rmsprop_begin_differently() {
+    let torch = RmsPropConfig { alpha: 0.99, eps: 1e-5, ..RmsPropConfig::default() };
+    let tf = RmsPropConfig { eps_inside_sqrt: true, initial_square: 1.0, ..torch };
+    let path = |config: RmsPropConfig, gradients: &[f32]| {
+        let mut params = Params::from_vec(1, 1, vec![0.0]);
+        let mut rmsprop = RmsProp::new(1, config);
+        let step = |gradient: &f32| {
+            rmsprop.step(&mut params, &[*gradient], 7e-4);
+            f64::from(params.as_slice()[0])
+        };
+        gradients.iter().map(step).collect::<Vec<f64>>()
+    };
+    let close = |found: Vec<f64>, wanted: &[f64]| {
+        let near = found.iter().zip(wanted).all(|(f, w)| (f - w).abs() < 1e-4 * w.abs());
+        assert!(near, "{found:?} {wanted:?}");
+    };
+    close(path(torch, &[1.0, 0.5]), &[-0.006_999_30, -0.010_142_1]);
+    close(path(tf, &[1.0, 0.5]), &[-0.000_699_997, -0.001_051_31]);
+    close(path(RmsPropConfig { initial_square: 0.0, ..tf }, &[1.0, 0.5]), &[-0.006_996_50, -0.010_138_3]);
+    close(path(torch, &[1e-3]), &[-0.006_363_64]);
+    close(path(tf, &[1e-3]), &[-7.035_23e-7]);
 }

@@ -82,6 +82,16 @@ const SMALL_WORLD: &[&str] = &[
     "observation_loss_scale=10",
 ];
 
+/// What some need besides, to learn as quickly: one step on each rollout wants short ones, or long strides.
+const QUICK_OF: &[(&str, &[&str])] = &[
+    ("a2c", &["algo_kwargs.num_steps=5", "algo_kwargs.learning_rate=3e-3"]),
+    ("reinforce", &["algo_kwargs.learning_rate=1e-2"]),
+    ("acktr", &["algo_kwargs.num_steps=10", "algo_kwargs.learning_rate=0.25", "algo_kwargs.trust_region=0.01"]),
+    ("acer", &["algo_kwargs.num_steps=10", "algo_kwargs.learning_rate=3e-3", "algo_kwargs.replay_start=100"]),
+    ("ppg", &["algo_kwargs.value_epochs=8", "algo_kwargs.aux_frequency=3", "algo_kwargs.aux_minibatch_size=64"]),
+    ("trpo", &["algo_kwargs.max_kl=0.05", "algo_kwargs.cg_damping=0.01"]),
+];
+
 /// A run of `entry` on `env`, with quick settings and then `extra` (`key=value`).
 pub fn config(entry: &AlgoEntry, env: &str, steps: u64, seed: u64, extra: &[&str]) -> Experiment {
     let text = format!(
@@ -123,6 +133,8 @@ pub fn config(entry: &AlgoEntry, env: &str, steps: u64, seed: u64, extra: &[&str
     if defaults.get("actor_bc_weight").and_then(Value::as_f64).is_some_and(|weight| weight > 0.0) {
         assignments.push("algo_kwargs.actor_bc_weight=0.001".into());
     }
+    let own = QUICK_OF.iter().filter(|(name, _)| *name == entry.name).flat_map(|(_, own)| own.iter());
+    assignments.extend(own.map(|&s| s.to_owned()));
     assignments.extend(extra.iter().map(|&e| e.to_owned()));
     // Not every quick setting has an effect in every variant, which the catalogue would refuse in a run file.
     let config = entry.read(&text, "test", &assignments).unwrap();

@@ -18,9 +18,9 @@ pub use learner::{AdversarialLearner, AdversarialSettings};
 pub use logistic::{Verdict, logistic_loss, softplus};
 
 use crate::agent::{Diverged, LearnError, Setup, UpdateContext};
-use crate::config::Problem;
+use crate::config::{Idle, Problem};
 use crate::policy::ActInput;
-use crate::policy_gradient::PpoLearner;
+use crate::policy_gradient::learner::{PolicyLearner, PolicyUpdate};
 use crate::regimes::RolloutLearner;
 use crate::state::{StateError, StateIo};
 use axiomrl_core::Metrics;
@@ -34,6 +34,43 @@ pub enum GeneratorKind {
     /// Proximal policy optimisation.
     #[default]
     Ppo,
+    /// Trust region policy optimisation, as in the first publications.
+    Trpo,
+}
+
+impl GeneratorKind {
+    /// Settings that only the other generator has.
+    pub fn idle(self) -> [Idle; 2] {
+        [
+            Idle {
+                now: self == Self::Ppo,
+                keys: &[
+                    "max_kl",
+                    "cg_iterations",
+                    "cg_damping",
+                    "curvature_share",
+                    "line_search_steps",
+                    "line_search_shrink",
+                ],
+                switch: Some("generator"),
+                why: "the policy learns by PPO; set `generator: trpo`",
+            },
+            Idle {
+                now: self == Self::Trpo,
+                keys: &[
+                    "clip_coef",
+                    "value_clip_coef",
+                    "vf_coef",
+                    "max_grad_norm",
+                    "normalize_advantage",
+                    "target_kl",
+                    "shared",
+                ],
+                switch: Some("generator"),
+                why: "the policy learns by TRPO; set `generator: ppo`",
+            },
+        ]
+    }
 }
 
 /// What the inputs of a discriminator, and the observations of the policy, are standardised by.
@@ -53,9 +90,9 @@ pub trait Generator: RolloutLearner {
     fn log_probs(&mut self, input: ActInput<'_>, actions: &[f32], log_probs: &mut [f32]) -> Result<(), LearnError>;
 }
 
-impl Generator for PpoLearner {
+impl<U: PolicyUpdate> Generator for PolicyLearner<U> {
     fn log_probs(&mut self, input: ActInput<'_>, actions: &[f32], log_probs: &mut [f32]) -> Result<(), LearnError> {
-        PpoLearner::log_probs(self, input, actions, log_probs);
+        self.policy.log_probs(input, actions, log_probs);
         Ok(())
     }
 }

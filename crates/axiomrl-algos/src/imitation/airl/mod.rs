@@ -26,6 +26,7 @@
 //!   (`input_statistics: expert`), g and h see the same numbers.
 //! - log pi is cut off at -20: an expert's action at the bounds can be arbitrarily unlikely.
 //! - What a step led to is needed, so the expert's steps cannot be thinned out; `expert_episodes` takes fewer of them.
+//! - `generator: trpo` takes the publication's generator, see `gail`.
 //! - What `gail` says of controls and of tasks that prove nothing holds here too.
 //!
 //! **What is left out.** Images, a memory, and penalties on the slope of g and h.
@@ -36,23 +37,26 @@ mod shaped;
 
 pub use shaped::AirlRewardForm;
 
-use super::adversarial::{self, AdversarialLearner, AdversarialSettings, GeneratorKind, InputStatistics, Selection};
+use super::adversarial::{
+    self, AdversarialLearner, AdversarialSettings, Generator, GeneratorKind, InputStatistics, Selection,
+};
 use crate::agent::Setup;
-use crate::config::{Problem, settings};
+use crate::config::{Idle, Problem, settings};
 use crate::parts::checks::BuildError;
-use crate::policy_gradient::{Ppo, PpoConfig, PpoLearner, ppo_config};
+use crate::policy_gradient::{Ppo, PpoConfig, PpoLearner, Trpo, TrpoConfig, TrpoLearner, ppo_config, trpo_config};
 use crate::regimes::Learner;
 use crate::registry::Algorithm;
 use axiomrl_core::Schedule;
 use shaped::ShapedReward;
 
 settings! {
-    /// Settings of AIRL: those of PPO, and the discriminator's.
+    /// Settings of AIRL: those of PPO or TRPO, and the discriminator's.
     pub struct AirlConfig {
         ..learning_rate,
         ..rollout,
         ..network,
         ..ppo,
+        ..trust_region,
         ..discriminator,
         /// Widths of the hidden layers of the reward g.
         #[garde(custom(crate::config::layer_widths))]
@@ -69,7 +73,7 @@ settings! {
 
 impl Default for AirlConfig {
     fn default() -> Self {
-        let ppo = PpoConfig::default();
+        let (ppo, trpo) = (PpoConfig::default(), TrpoConfig::default());
         Self {
             learning_rate: Schedule::Constant(5e-4),
             num_steps: ppo.num_steps,
@@ -89,6 +93,12 @@ impl Default for AirlConfig {
             target_kl: ppo.target_kl,
             shared: ppo.shared,
             log_std_init: ppo.log_std_init,
+            max_kl: trpo.max_kl,
+            cg_iterations: trpo.cg_iterations,
+            cg_damping: trpo.cg_damping,
+            curvature_share: trpo.curvature_share,
+            line_search_steps: trpo.line_search_steps,
+            line_search_shrink: trpo.line_search_shrink,
             generator: GeneratorKind::Ppo,
             discriminator_learning_rate: Schedule::Constant(1e-3),
             discriminator_updates: 16,
@@ -122,8 +132,9 @@ impl AirlConfig {
     }
 
     pub(super) fn learner(&self, setup: &Setup) -> Result<AdversarialLearner, BuildError> {
-        let generator = match self.generator {
+        let generator: Box<dyn Generator> = match self.generator {
             GeneratorKind::Ppo => Box::new(PpoLearner::new(self.ppo(), setup)?),
+            GeneratorKind::Trpo => Box::new(TrpoLearner::new(trpo_config!(self), setup)?),
         };
         let discriminator = |inputs: &adversarial::Inputs| {
             let rng = &mut setup.rng("discriminator");
@@ -140,7 +151,14 @@ impl Algorithm for Airl {
 
     fn check_setup(config: &AirlConfig, setup: &Setup) -> Result<(), Problem> {
         adversarial::check_setup(setup)?;
-        Ppo::check_setup(&config.ppo(), setup)
+        match config.generator {
+            GeneratorKind::Ppo => Ppo::check_setup(&config.ppo(), setup),
+            GeneratorKind::Trpo => Trpo::check_setup(&trpo_config!(config), setup),
+        }
+    }
+
+    fn idle(config: &AirlConfig) -> Vec<Idle> {
+        config.generator.idle().into()
     }
 
     fn wants_data(_config: &AirlConfig) -> bool {

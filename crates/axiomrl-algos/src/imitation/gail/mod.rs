@@ -1,7 +1,7 @@
 //! # GAIL: generative adversarial imitation learning
 //!
 //! **What it does.** Learns to act like an expert of whom only recorded episodes are at hand: no reward, nobody to ask. A
-//! discriminator learns to tell the expert's steps from the policy's, the policy (PPO) is paid for steps that look like the
+//! discriminator learns to tell the expert's steps from the policy's, the policy (PPO or TRPO) is paid for steps that look like the
 //! expert's, and the two take turns.
 //!
 //! **When to use it.** A few good episodes, an environment to practise in, and no reward that could be written down. Where the
@@ -47,7 +47,10 @@
 //! - Rollouts should hold an episode of every environment (`num_steps`). Box actions are judged as they are executed.
 //! - All settings of `ppo` are here; `memory: lstm` gives the policy a memory, the discriminator none.
 //!
-//! **What is left out.** Images, absorbing states, and TRPO, which the publication has as the generator.
+//! - `generator: trpo` takes the publication's generator: the policy moves by natural gradients within `max_kl` on each rollout, and
+//!   `learning_rate`, `update_epochs` and `minibatch_size` are then its value function's. See `trpo`.
+//!
+//! **What is left out.** Images and absorbing states.
 //!
 //! **Reference.** Ho and Ermon, Generative adversarial imitation learning, 2016.
 
@@ -57,11 +60,14 @@ mod penalty;
 pub use discriminator::RewardForm;
 pub use penalty::PenaltyKind;
 
-use super::adversarial::{self, AdversarialLearner, AdversarialSettings, GeneratorKind, InputStatistics, Selection};
+use super::adversarial::{
+    self, AdversarialLearner, AdversarialSettings, Generator, GeneratorKind, InputStatistics, Selection,
+};
 use crate::agent::Setup;
 use crate::config::{Idle, Problem, settings};
 use crate::parts::checks::BuildError;
-use crate::policy_gradient::{Ppo, PpoConfig, PpoLearner, ppo_config};
+use crate::parts::torso::MemoryKind;
+use crate::policy_gradient::{Ppo, PpoConfig, PpoLearner, Trpo, TrpoConfig, TrpoLearner, ppo_config, trpo_config};
 use crate::regimes::Learner;
 use crate::registry::Algorithm;
 use axiomrl_core::Schedule;
@@ -70,13 +76,14 @@ use discriminator::GailDiscriminator;
 use penalty::GradientPenalty;
 
 settings! {
-    /// Settings of GAIL: those of PPO, and the discriminator's.
+    /// Settings of GAIL: those of PPO or TRPO, and the discriminator's.
     pub struct GailConfig {
         ..learning_rate,
         ..rollout,
         ..network,
         ..memory,
         ..ppo,
+        ..trust_region,
         ..discriminator,
         /// Widths of the discriminator's hidden layers, tanh between them.
         #[garde(custom(crate::config::layer_widths))]
@@ -101,7 +108,7 @@ settings! {
 
 impl Default for GailConfig {
     fn default() -> Self {
-        let ppo = PpoConfig::default();
+        let (ppo, trpo) = (PpoConfig::default(), TrpoConfig::default());
         Self {
             learning_rate: ppo.learning_rate,
             num_steps: ppo.num_steps,
@@ -125,6 +132,12 @@ impl Default for GailConfig {
             target_kl: ppo.target_kl,
             shared: ppo.shared,
             log_std_init: ppo.log_std_init,
+            max_kl: trpo.max_kl,
+            cg_iterations: trpo.cg_iterations,
+            cg_damping: trpo.cg_damping,
+            curvature_share: trpo.curvature_share,
+            line_search_steps: trpo.line_search_steps,
+            line_search_shrink: trpo.line_search_shrink,
             generator: GeneratorKind::Ppo,
             discriminator_learning_rate: Schedule::Constant(1e-3),
             discriminator_updates: 8,
@@ -179,8 +192,9 @@ impl GailConfig {
     }
 
     pub(super) fn learner(&self, setup: &Setup) -> Result<AdversarialLearner, BuildError> {
-        let generator = match self.generator {
+        let generator: Box<dyn Generator> = match self.generator {
             GeneratorKind::Ppo => Box::new(PpoLearner::new(self.ppo(), setup)?),
+            GeneratorKind::Trpo => Box::new(TrpoLearner::new(trpo_config!(self), setup)?),
         };
         let discriminator = |inputs: &adversarial::Inputs| {
             let (penalty, rng) = (self.penalty(setup), &mut setup.rng("discriminator"));
@@ -195,13 +209,24 @@ pub struct Gail;
 impl Algorithm for Gail {
     type Config = GailConfig;
 
+    fn check(config: &GailConfig) -> Result<(), Problem> {
+        let remembers = config.generator == GeneratorKind::Trpo && config.memory != MemoryKind::None;
+        Problem::when(remembers, &["memory"], || {
+            "TRPO has no memory; set `memory: none` or `generator: ppo`".to_owned()
+        })
+    }
+
     fn check_setup(config: &GailConfig, setup: &Setup) -> Result<(), Problem> {
         adversarial::check_setup(setup)?;
-        Ppo::check_setup(&config.ppo(), setup)
+        match config.generator {
+            GeneratorKind::Ppo => Ppo::check_setup(&config.ppo(), setup),
+            GeneratorKind::Trpo => Trpo::check_setup(&trpo_config!(config), setup),
+        }
     }
 
     fn idle(config: &GailConfig) -> Vec<Idle> {
         let mut idle = Ppo::idle(&config.ppo());
+        idle.extend(config.generator.idle());
         idle.push(Idle {
             now: config.gradient_penalty == Some(0.0),
             keys: &["gradient_penalty_kind"],

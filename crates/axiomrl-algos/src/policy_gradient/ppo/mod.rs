@@ -37,6 +37,7 @@ use crate::parts::checks::BuildError;
 use crate::parts::input::Vision;
 use crate::parts::torso::MemoryKind;
 use crate::policy_gradient::ppo_loss::PpoTerms;
+use crate::policy_gradient::shared::idle_memory;
 use crate::regimes::{Learner, RolloutSettings};
 use crate::registry::Algorithm;
 use axiomrl_core::Schedule;
@@ -139,12 +140,7 @@ impl Algorithm for Ppo {
     }
 
     fn idle(config: &PpoConfig) -> Vec<Idle> {
-        vec![Idle {
-            now: config.memory == MemoryKind::None,
-            keys: &["recurrent_hidden_size", "head_sizes", "sequence_length"],
-            switch: Some("memory"),
-            why: "nothing is remembered; set `memory: lstm` or `memory: gru`",
-        }]
+        vec![idle_memory(config.memory)]
     }
 
     fn build(config: PpoConfig, setup: &Setup) -> Result<Learner, BuildError> {

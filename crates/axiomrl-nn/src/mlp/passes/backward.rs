@@ -175,7 +175,7 @@ fn chunk_backward(chunk: Chunk<'_>, x: &[f32], trace: Trace<'_>, mut wanted: Wan
 }
 
 /// Takes `gradient` from a layer's output back to its linear map's output, filling the gradients of bias and LayerNorm.
-fn before_activation(
+pub fn before_activation(
     chunk: Chunk<'_>,
     layer: &Layer,
     gradient: &mut [f32],

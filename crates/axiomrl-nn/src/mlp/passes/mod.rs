@@ -5,15 +5,19 @@
 //! (`layer_products`). How it is cut depends on sizes alone.
 
 mod backward;
+mod captures;
 mod forward;
 mod layer_products;
 mod saved;
 mod slopes;
+mod tangents;
 
 pub use backward::{Trace, backward};
+pub use captures::{Captured, captures};
 pub use forward::forward;
 pub use saved::saved_len;
 pub use slopes::slopes;
+pub use tangents::tangents;
 
 use super::{Layer, MlpSpec};
 use crate::threads::SPLIT_FLOPS;

@@ -1,5 +1,6 @@
 use super::super::testing::{changed, recorded, recorded_with, rollout, setup, spaces, tensors};
 use super::*;
+use crate::imitation::GeneratorKind;
 use crate::imitation::{Airl, AirlConfig, AirlRewardForm, Gail, GailConfig, RewardForm};
 use crate::regimes::{Learner, OnPolicy};
 use crate::registry::Algorithm;
@@ -38,6 +39,8 @@ fn learners() -> Vec<(&'static str, AdversarialLearner, Setup)> {
     let mut learners = Vec::new();
     for setup in [discrete, numbers] {
         learners.push(("gail", gail().learner(&setup).unwrap(), setup.clone()));
+        let trpo = GailConfig { generator: GeneratorKind::Trpo, ..gail() };
+        learners.push(("gail by trpo", trpo.learner(&setup).unwrap(), setup.clone()));
         learners.push(("airl", airl().learner(&setup).unwrap(), setup));
     }
     learners
@@ -56,7 +59,7 @@ fn pay(learner: &mut AdversarialLearner, rollout: &mut Rollout, starts: &[bool])
 }
 
 fn learn(learner: &mut AdversarialLearner, rollout: &Rollout, starts: &[bool]) {
-    let played = Played { rollout, starts, states: &[], length: 1 };
+    let played = Played { rollout, starts, states: &[], length: 1, statistics: None };
     with_context(|context| while !learner.update(played, context).unwrap() {});
 }
 
@@ -66,8 +69,11 @@ fn the_discriminators_step_touches_nothing_of_the_policy_and_the_policys_nothing
         let (mut rollout, starts) = rollout(&mut learner, &setup, 4);
         let before = rollout.reward.clone();
         let moved = changed(&mut learner, |learner| assert!(!slice(learner, &mut rollout, &starts)));
-        let nets: &[&str] =
-            if name == "gail" { &["discriminator.net.1.weight"] } else { &["discriminator.potential.1.weight"] };
+        let nets: &[&str] = if name.starts_with("gail") {
+            &["discriminator.net.1.weight"]
+        } else {
+            &["discriminator.potential.1.weight"]
+        };
         assert!(nets.iter().all(|net| moved.contains(&(*net).to_owned())), "{name}: {moved:?}");
         assert!(moved.iter().all(|tensor| tensor.starts_with("discriminator.")), "{name}: {moved:?}");
         assert_eq!(rollout.reward, before, "{name}: rewards are written when the discriminator is done");

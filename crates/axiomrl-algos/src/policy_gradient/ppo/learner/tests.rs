@@ -1,11 +1,12 @@
 use super::*;
 use crate::agent::{Agent, Clock, Need};
 use crate::parts::torso::MemoryKind;
+use crate::policy::{ActInput, Actor, Memory, Mode};
 use crate::policy_gradient::PpoConfig;
-use crate::regimes::OnPolicy;
-use axiomrl_core::{Metrics, Rollout, RolloutSpec, Schedule, stream};
-use axiomrl_envs::{ActionMap, BoxSpace, ObsBuf, Purpose, Seeding, Space, Spaces, Wrapping, source};
-use rand::RngExt;
+use crate::policy_gradient::testing::{self, Noise, image, vector, vector_and_image};
+use crate::regimes::{ActedRow, OnPolicy, RolloutLearner};
+use axiomrl_core::{Metrics, Schedule};
+use axiomrl_envs::{ActionMap, Purpose, Rng, Seeding, Space, Spaces, Wrapping, source};
 use std::sync::{Arc, Mutex};
 
 /// What there was to learn from before the first step on a rollout.
@@ -64,21 +65,21 @@ impl RolloutLearner for Watched {
     }
 
     fn update(&mut self, played: Played<'_>, context: &mut UpdateContext<'_>) -> Result<bool, LearnError> {
-        let learner = &mut self.inner;
-        if learner.passes.order().is_empty() {
-            let sequences = PlayedSequences::new(played, learner.net.state_width());
-            learner.minibatch.gather(&sequences, &sequences.numbers(), false);
-            let batch = &learner.minibatch;
+        let PolicyLearner { policy, rule } = &mut self.inner;
+        if rule.passes.order().is_empty() {
+            let sequences = PlayedSequences::new(played, policy.net.state_width());
+            rule.minibatch.gather(&sequences, &sequences.numbers(), false);
+            let batch = &rule.minibatch;
             let mut state = batch.state.clone();
             if self.forget {
                 state.fill(0.0);
             }
-            learner.net.infer(batch.sequences(), &mut state, &mut learner.head, Some(&mut learner.values));
-            let worst = batch.largest_ratio_error(&learner.distribution, &learner.head, learner.log_std.as_slice());
+            policy.net.infer(batch.sequences(), &mut state, &mut policy.head, Some(&mut policy.values));
+            let worst = batch.largest_ratio_error(&policy.distribution, &policy.head, policy.log_std.as_slice());
             let steps = played.rollout.filled * played.rollout.lanes;
             self.seen.lock().unwrap().push(Seen { worst, learned: batch.log_prob.len(), steps });
         }
-        learner.update(played, context)
+        self.inner.update(played, context)
     }
 
     fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
@@ -176,90 +177,18 @@ fn forgetting_where_a_sequence_began_shows_in_the_ratios() {
     assert!(seen.iter().skip(1).any(|s| s.worst > 1e-3), "{seen:?}");
 }
 
-fn vector() -> Space {
-    Space::Box(BoxSpace::uniform(3, -1.0, 1.0))
-}
-
-fn image() -> Space {
-    Space::Box(BoxSpace::image(10, 10, 1))
-}
-
-/// Four steps of two environments with an action of two numbers, and the memory they began with.
-fn rollout(learner: &mut PpoLearner, spaces: &Spaces) -> (Rollout, Vec<bool>, Vec<f32>) {
-    let mut rng = stream(5, "rollout");
-    let (steps, lanes) = (4, 2);
-    let widths = spaces.obs().widths;
-    let mut rollout = Rollout::new(RolloutSpec { steps, lanes, widths, action_width: 2, mask_width: 0, raw: false });
-    let mut memory = Memory::new(lanes, learner.memory_width());
-    let states = memory.state.clone();
-    for t in 0..steps {
-        let mut obs = ObsBuf::zeros(widths, lanes);
-        obs.floats.iter_mut().for_each(|x| *x = rng.random_range(-1.0..1.0));
-        obs.bytes.iter_mut().for_each(|x| *x = rng.random());
-        let (mut actions, mut log_probs, mut values) = ([0.0; 4], [0.0; 2], [0.0; 2]);
-        let row = ActedRow { actions: &mut actions, log_probs: &mut log_probs, values: &mut values };
-        learner.play(ActInput::of(obs.as_ref()), &mut memory, &mut rng, row).unwrap();
-        memory.starts.fill(false);
-        rollout.begin_row(t, obs.as_ref(), &[], &actions, &log_probs, &values);
-        (0..lanes).for_each(|lane| rollout.set_outcome(t, lane, rng.random_range(-1.0..1.0), false, false));
-    }
-    rollout.compute_gae(0.9, 0.9);
-    let mut starts = vec![false; steps * lanes];
-    starts[..lanes].fill(true);
-    (rollout, starts, states)
-}
-
-/// Every tensor that is learned, by name.
-fn tensors(learner: &mut PpoLearner) -> std::collections::BTreeMap<String, Vec<f32>> {
-    let mut snapshot = crate::state::Snapshot::default();
-    let mut io = StateIo::save(&mut snapshot, None);
-    io.policy(|io| learner.visit_policy(io)).unwrap();
-    learner.visit_state(&mut io).unwrap();
-    let all = snapshot.policy.tensors.into_iter().chain(snapshot.training.tensors);
-    // Adam's moments end in `.m` and `.v`.
-    let networks = all.filter(|(name, _)| !name.ends_with(".m") && !name.ends_with(".v"));
-    networks.map(|(name, tensor)| (name, tensor.values)).collect()
-}
-
 /// All networks by name, and those of them that one update with these settings changes.
-fn networks_and_changed(config: PpoConfig, observations: Space) -> (Vec<String>, Vec<String>) {
-    let spaces = Spaces::new(observations, Space::Box(BoxSpace::uniform(2, -1.0, 1.0)));
-    let setup = Setup { num_envs: 2, seed: 3, ..Setup::new(spaces.clone()) };
+fn networks_and_changed(config: PpoConfig, observations: Space) -> (String, String) {
+    let (length, setup) = (config.rollout().sequence_length, testing::setup(observations));
     // The policy's outputs begin so small that the first step hardly moves what is before them, but it does.
     let mut learner = PpoLearner::new(config, &setup).unwrap();
-    let (rollout, starts, states) = rollout(&mut learner, &spaces);
-    let length = learner.config.rollout().sequence_length;
-    let states = states.repeat(4usize.div_ceil(length));
-    let before = tensors(&mut learner);
-    let (mut rng, mut metrics) = (stream(9, "learn"), Metrics::default());
-    let clock = Clock { env_steps: 8, updates: 0, at: 8, total: 100 };
-    let mut context = UpdateContext { clock, closes_burst: false, rng: &mut rng, metrics: &mut metrics };
-    let played = Played { rollout: &rollout, starts: &starts, states: &states, length };
-    learner.update(played, &mut context).unwrap();
-    let after = tensors(&mut learner);
-    // "policy.vision.conv.0.weight" is of the network "policy.vision"; "policy.0.weight" of "policy".
-    let network = |name: &String| {
-        let parts = ["vision", "encoder", "recurrent", "head"];
-        let mut words = name.split('.');
-        let first = words.next().unwrap();
-        match words.next().filter(|second| parts.contains(second)) {
-            Some(second) => format!("{first}.{second}"),
-            None => first.to_owned(),
-        }
-    };
-    let unique = |names: Vec<&String>| {
-        let mut names: Vec<String> = names.into_iter().map(network).collect();
-        names.sort();
-        names.dedup();
-        names
-    };
-    let moved = before.iter().filter(|(name, values)| after[*name] != **values).map(|(name, _)| name).collect();
-    (unique(before.keys().collect()), unique(moved))
+    let noise = Noise::new(&mut learner, &setup, length);
+    let moved = testing::changed(&mut learner, |learner| drop(testing::update(learner, &noise)));
+    (testing::networks(&mut learner), moved)
 }
 
 #[test]
 fn one_update_moves_policy_value_and_standard_deviations() {
-    let both = || Space::Dict { entries: vec![("camera".into(), image()), ("speed".into(), vector())] };
     let small = || PpoConfig { num_steps: 4, minibatch_size: 8, ..memoryless() };
     let recurrent = || PpoConfig { num_steps: 4, minibatch_size: 8, ..with_memory() };
     let shared = |config| PpoConfig { shared: true, ..config };
@@ -268,7 +197,7 @@ fn one_update_moves_policy_value_and_standard_deviations() {
         (shared(small()), vector(), "log_std policy.encoder policy.head value.head"),
         (small(), image(), "log_std policy.head policy.vision value.head value.vision"),
         (shared(small()), image(), "log_std policy.encoder policy.head policy.vision value.head"),
-        (small(), both(), "log_std policy.head policy.vision value.head value.vision"),
+        (small(), vector_and_image(), "log_std policy.head policy.vision value.head value.vision"),
         (
             recurrent(),
             vector(),
@@ -277,18 +206,17 @@ fn one_update_moves_policy_value_and_standard_deviations() {
         (shared(recurrent()), image(), "log_std policy.encoder policy.head policy.recurrent policy.vision value.head"),
     ] {
         let (networks, changed) = networks_and_changed(config, observations);
-        assert_eq!(networks.join(" "), wanted);
-        assert_eq!(changed.join(" "), wanted);
+        assert_eq!((&networks[..], &changed[..]), (wanted, wanted));
     }
 }
 
 #[test]
 fn without_weight_the_value_stays_and_a_shared_torso_still_learns() {
     let small = || PpoConfig { num_steps: 4, minibatch_size: 8, vf_coef: 0.0, ..memoryless() };
-    assert_eq!(networks_and_changed(small(), vector()).1, ["log_std", "policy"]);
-    assert_eq!(networks_and_changed(small(), image()).1, ["log_std", "policy.head", "policy.vision"]);
+    assert_eq!(networks_and_changed(small(), vector()).1, "log_std policy");
+    assert_eq!(networks_and_changed(small(), image()).1, "log_std policy.head policy.vision");
     let shared = PpoConfig { shared: true, ..small() };
-    assert_eq!(networks_and_changed(shared, image()).1, ["log_std", "policy.encoder", "policy.head", "policy.vision"]);
+    assert_eq!(networks_and_changed(shared, image()).1, "log_std policy.encoder policy.head policy.vision");
 }
 
 #[test]
