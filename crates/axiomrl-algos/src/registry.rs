@@ -5,7 +5,7 @@ use crate::config::{ConfigError, Document, Idle, Problem, RunConfig};
 use crate::erased::{Erased, Preset};
 use crate::parts::checks::BuildError;
 use crate::regimes::Learner;
-use crate::{actor_critic, goal, imitation, offline, policy_gradient, q_learning};
+use crate::{actor_critic, goal, imitation, offline, policy_gradient, population, q_learning};
 use axiomrl_envs::Space;
 use axiomrl_envs::names::{short, suggestion};
 use garde::Validate;
@@ -113,6 +113,9 @@ settings_of! {
     imitation::GailConfig => imitation::Gail, "gail";
     imitation::AirlConfig => imitation::Airl, "airl";
     imitation::DaggerConfig => imitation::Dagger, "dagger";
+    population::ArsConfig => population::Ars, "ars";
+    population::OpenAiEsConfig => population::OpenAiEs, "openai_es";
+    population::CemConfig => population::Cem, "cem";
     offline::DecisionTransformerConfig => offline::DecisionTransformer, "decision_transformer";
 }
 
@@ -177,6 +180,7 @@ pub fn builtin() -> Vec<AlgoEntry> {
         continuous_control(),
         memory(),
         goal_conditioned(),
+        populations(),
         from_data(),
         from_an_expert(),
     ];
@@ -223,6 +227,21 @@ fn memory() -> Vec<AlgoEntry> {
 fn goal_conditioned() -> Vec<AlgoEntry> {
     let kinds = &[ActionKind::Discrete, ActionKind::Box];
     vec![entry::<goal::Her>("her", "Hindsight experience replay", include_str!("goal/her.rs"), kinds)]
+}
+
+/// A search in the parameters of a policy.
+fn populations() -> Vec<AlgoEntry> {
+    use population::{Ars, Cem, OpenAiEs};
+    vec![
+        entry::<Ars>("ars", "Augmented random search", include_str!("population/ars.rs"), ANY),
+        entry::<OpenAiEs>(
+            "openai_es",
+            "Evolution strategies with ranks and Adam",
+            include_str!("population/openai_es.rs"),
+            ANY,
+        ),
+        entry::<Cem>("cem", "The cross-entropy method", include_str!("population/cem.rs"), ANY),
+    ]
 }
 
 /// Recorded transitions, beside steps of the run's own or alone.

@@ -4,6 +4,7 @@ mod interactive;
 mod off_policy;
 mod on_policy;
 mod pace;
+mod population;
 mod replay_settings;
 
 pub use interactive::{Interactive, InteractiveSettings, LabelLearner, Labels};
@@ -11,6 +12,8 @@ pub use off_policy::{OffPolicy, ReplayLearner};
 pub(crate) use off_policy::{check_prior, hex};
 pub use on_policy::{ActedRow, OnPolicy, Played, RolloutLearner, RolloutSettings, Unrewarded};
 pub use pace::Pace;
+pub use population::{Population, PopulationSettings, Search, Searcher};
+pub(crate) use population::{norm, population_settings};
 pub use replay_settings::{ReplaySettings, SequenceSettings};
 pub(crate) use replay_settings::{prioritized_replay_settings, replay_settings, with_prior};
 
@@ -23,6 +26,7 @@ pub enum Learner {
     OnPolicy(Box<dyn RolloutLearner>, RolloutSettings),
     OffPolicy(Box<dyn ReplayLearner>, ReplaySettings),
     Interactive(Box<dyn LabelLearner>, InteractiveSettings),
+    Population(Searcher, PopulationSettings),
 }
 
 impl Learner {
@@ -32,6 +36,7 @@ impl Learner {
             Self::OnPolicy(learner, settings) => Box::new(OnPolicy::new(learner, settings, setup)?),
             Self::OffPolicy(learner, settings) => Box::new(OffPolicy::new(learner, settings, setup)?),
             Self::Interactive(learner, settings) => Box::new(Interactive::new(learner, settings, setup)?),
+            Self::Population(learner, settings) => Box::new(Population::new(learner, settings, setup)?),
         })
     }
 
@@ -41,6 +46,7 @@ impl Learner {
             Self::OnPolicy(learner, _) => learner,
             Self::OffPolicy(learner, _) => learner,
             Self::Interactive(learner, _) => learner,
+            Self::Population(searcher, _) => Box::new(searcher),
         };
         Ok(Box::new(Acting::new(actor, setup.spaces.clone(), setup.scaling)?))
     }

@@ -19,7 +19,7 @@ fn own(schema: &Value) -> &Map<String, Value> {
 
 #[test]
 fn every_name_has_the_same_defaults_wherever_they_are_asked_for() {
-    assert_eq!(registry().len(), 68);
+    assert_eq!(registry().len(), 71);
     for entry in registry() {
         let defaults = entry.defaults();
         let schema = entry.schema();
@@ -92,6 +92,14 @@ const LOGGED: &[&str] = &[
     "bc_loss",
     "conservative_gap",
     "conservative_weight",
+    "return_mean",
+    "return_std",
+    "return_max",
+    "return_deviation",
+    "step_norm",
+    "weight_norm",
+    "update_ratio",
+    "search_std",
 ];
 
 #[test]
