@@ -5,7 +5,7 @@ use crate::parts::statistics::ObsScaling;
 use crate::policy::{ActInput, Policy};
 use crate::state::{StateError, StateIo};
 use axiomrl_core::{Dataset, Metrics, RewardScale, StoreError};
-use axiomrl_envs::{EnvError, ObsRef, Rng, Space, Spaces, TaskRules, VecState};
+use axiomrl_envs::{EnvError, ObsRef, Rng, Seeding, Space, Spaces, TaskRules, VecState};
 use std::error::Error;
 use std::ops::Range;
 use std::sync::Arc;
@@ -167,6 +167,17 @@ pub trait Agent: Send {
     /// Environments `envs` begin anew with what `state` shows: after the first reset, and where they had to be restarted. An
     /// episode that was under way counts as cut off where it stood.
     fn restarted(&mut self, envs: Range<usize>, state: &VecState) -> Result<(), LearnError>;
+
+    /// Environments that are to begin an episode of the agent's own choosing before the next round, and what their chances are.
+    /// Asked once before each round. Where a batch begins as a whole, an environment goes on with the episode that it shows.
+    fn begins(&mut self) -> Vec<(usize, Seeding)> {
+        Vec::new()
+    }
+
+    /// Whether environment `env` has nothing to do in the round: it is left out, where a batch can be stepped in parts.
+    fn rests(&self, _env: usize) -> bool {
+        false
+    }
 
     /// Chooses an exploring action for every environment, in [−1, 1] for Box actions.
     fn act(&mut self, state: &VecState, clock: Clock, actions: &mut [f32]) -> Result<(), LearnError>;

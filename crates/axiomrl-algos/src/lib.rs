@@ -14,6 +14,7 @@ pub mod offline;
 pub mod parts;
 pub mod policy;
 pub mod policy_gradient;
+pub mod population;
 pub mod q_learning;
 pub mod regimes;
 pub mod registry;

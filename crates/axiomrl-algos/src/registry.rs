@@ -5,7 +5,9 @@ use crate::config::{ConfigError, Document, Idle, Problem, RunConfig};
 use crate::erased::{Erased, Preset};
 use crate::parts::checks::BuildError;
 use crate::regimes::Learner;
-use crate::{actor_critic, goal, imitation, model_based, offline, policy_gradient, q_learning, world_model};
+use crate::{
+    actor_critic, goal, imitation, model_based, offline, policy_gradient, population, q_learning, world_model,
+};
 use axiomrl_envs::Space;
 use axiomrl_envs::names::{short, suggestion};
 use garde::Validate;
@@ -122,6 +124,9 @@ settings_of! {
     model_based::MbpoConfig => model_based::Mbpo, "mbpo";
     model_based::MopoConfig => model_based::Mopo, "mopo";
     model_based::PetsConfig => model_based::Pets, "pets";
+    population::ArsConfig => population::Ars, "ars";
+    population::OpenAiEsConfig => population::OpenAiEs, "openai_es";
+    population::CemConfig => population::Cem, "cem";
     offline::DecisionTransformerConfig => offline::DecisionTransformer, "decision_transformer";
     world_model::WorldModelConfig => world_model::WorldModels, "dreamerv3";
 }
@@ -189,6 +194,7 @@ pub fn builtin() -> Vec<AlgoEntry> {
         goal_conditioned(),
         with_a_model(),
         world_models(),
+        populations(),
         from_data(),
         from_an_expert(),
     ];
@@ -282,6 +288,21 @@ fn with_a_model() -> Vec<AlgoEntry> {
 fn world_models() -> Vec<AlgoEntry> {
     let kinds = &[ActionKind::Discrete, ActionKind::Box];
     variants::<world_model::WorldModels>(world_model::presets::VARIANTS, kinds).collect()
+}
+
+/// A search in the parameters of a policy.
+fn populations() -> Vec<AlgoEntry> {
+    use population::{Ars, Cem, OpenAiEs};
+    vec![
+        entry::<Ars>("ars", "Augmented random search", include_str!("population/ars.rs"), ANY),
+        entry::<OpenAiEs>(
+            "openai_es",
+            "Evolution strategies with ranks and Adam",
+            include_str!("population/openai_es.rs"),
+            ANY,
+        ),
+        entry::<Cem>("cem", "The cross-entropy method", include_str!("population/cem.rs"), ANY),
+    ]
 }
 
 /// Recorded transitions, beside steps of the run's own or alone.

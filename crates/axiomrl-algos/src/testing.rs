@@ -2,7 +2,7 @@
 
 use crate::agent::{Agent, Clock, Need, Setup, UpdateContext};
 use crate::regimes::ReplayLearner;
-use crate::state::{Snapshot, StateIo, StoreIo, Streamed};
+use crate::state::{Section, Snapshot, StateIo, StoreIo, Streamed};
 use axiomrl_core::{Batch, BatchShape, Metrics, PagedStore, stream};
 use axiomrl_envs::{ActionMap, BoxSpace, ObsSpace, Purpose, Seeding, Space, Spaces};
 use rand::RngExt;
@@ -96,6 +96,18 @@ pub struct Kept {
     stores: BTreeMap<String, Vec<u8>>,
 }
 
+impl Kept {
+    /// What acting needs.
+    pub fn policy(&self) -> &Section {
+        &self.snapshot.policy
+    }
+
+    /// A value beside the tensors that is kept for further training.
+    pub fn value(&self, name: &str) -> &serde_json::Value {
+        &self.snapshot.training.values[name]
+    }
+}
+
 struct Writing<'a>(&'a mut BTreeMap<String, Vec<u8>>);
 
 impl StoreIo for Writing<'_> {
@@ -152,12 +164,20 @@ pub fn drive(env_id: &str, lanes: usize, total: u64, stopping: bool, make: impl 
             Need::Done => return keep(agent.as_mut()),
             Need::Update => clock.updates += agent.update(clock, &mut metrics).unwrap(),
             Need::Steps => {
+                for (lane, seeding) in agent.begins() {
+                    env.begin(lane, &seeding).unwrap();
+                }
                 agent.act(env.state(), clock, &mut actions).unwrap();
                 map.to_env(&actions, &mut executed);
                 for part in [0..1, 1..lanes] {
-                    env.step(part.clone(), &executed).unwrap();
-                    agent.observe(part.clone(), &actions, env.state()).unwrap();
-                    clock.env_steps += part.len() as u64;
+                    for lane in part.clone() {
+                        if agent.rests(lane) {
+                            continue;
+                        }
+                        env.step(lane..lane + 1, &executed).unwrap();
+                        agent.observe(lane..lane + 1, &actions, env.state()).unwrap();
+                        clock.env_steps += 1;
+                    }
                     clock.at = clock.env_steps;
                     if part.end < lanes {
                         anew(&mut agent, clock, part.end);

@@ -2,7 +2,7 @@
 
 use crate::kwargs::Kwargs;
 use crate::native::{
-    Acrobot, BitFlip, CartPole, CartPoleFixedHorizon, CartPolePixels, Catch, CatchTold, Context, Faulty, Hidden,
+    Acrobot, BitFlip, CartPole, CartPoleFixedHorizon, CartPolePixels, Catch, CatchTold, Context, DeepSea, Faulty, Hidden,
     Identity, IdentityMasked, MountainCar, MountainCarContinuous, Pendulum, PendulumPixels, PointGoal, PointMass,
     Probe, ProbeKind,
 };
@@ -13,6 +13,8 @@ use std::sync::Arc;
 
 /// The option every environment takes.
 const MAX_EPISODE_STEPS: &str = "max_episode_steps";
+/// What is drawn once for a whole run, and stays the same in all its episodes, follows from this option.
+pub const MAPPING_SEED: &str = "mapping_seed";
 /// The longest time limit; also keeps step counts exact in every file format.
 const LONGEST_EPISODE: u64 = 1 << 40;
 
@@ -259,6 +261,20 @@ static ENVIRONMENTS: [EnvInfo; 33] = [
         reward_threshold: Some(45.0),
         kwargs: &[],
         build: |_| Ok(Box::new(Context::new())),
+    },
+    EnvInfo {
+        name: "DeepSea-v0",
+        summary: "Dive to a far corner that no step on the way speaks of: needs exploration",
+        max_steps: None,
+        reward_threshold: Some(0.9),
+        kwargs: &[
+            ("size", "rows and columns, 10 by default"),
+            (MAPPING_SEED, "which action goes right in which cell follows from it; in a run, its seed by default"),
+        ],
+        build: |kwargs| {
+            let size = kwargs.whole("size", 10, 2..=1000)? as usize;
+            Ok(Box::new(DeepSea::new(size, kwargs.whole(MAPPING_SEED, 0, 0..=u64::MAX)?)))
+        },
     },
     EnvInfo {
         name: "IdentityDiscrete-v0",

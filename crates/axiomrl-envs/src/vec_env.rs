@@ -144,6 +144,12 @@ pub trait VecEnv: Send {
     /// Starts a new episode everywhere. With a seeding the environments are as newly made with it.
     fn reset(&mut self, seeding: Option<&Seeding>) -> Result<(), EnvError>;
 
+    /// Starts a new episode in environment `env` alone, whose chances, from the first observation to the end, are those of
+    /// the first environment of `seeding`. Says whether that was done: a batch that begins as a whole leaves it as it is.
+    fn begin(&mut self, _env: usize, _seeding: &Seeding) -> Result<bool, EnvError> {
+        Ok(false)
+    }
+
     /// Steps environments `range` only. `actions` holds rows for ALL environments, in the environments' own units.
     fn step(&mut self, range: Range<usize>, actions: &[f32]) -> Result<(), EnvError>;
 
@@ -276,6 +282,13 @@ impl VecEnv for SyncVecEnv {
         }
         self.state.clear_outcomes();
         Ok(())
+    }
+
+    fn begin(&mut self, env: usize, seeding: &Seeding) -> Result<bool, EnvError> {
+        self.rngs[env] = seeding.rng(0);
+        self.start_episode(env)?;
+        self.observe(env);
+        Ok(true)
     }
 
     fn step(&mut self, range: Range<usize>, actions: &[f32]) -> Result<(), EnvError> {

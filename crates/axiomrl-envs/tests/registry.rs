@@ -43,6 +43,7 @@ fn bad_options_are_refused_by_name() {
     assert!(error("IdentityDiscrete-v0", json!({"n": 1})).contains("from 2 to"));
     assert!(error("IdentityMasked-v0", json!({"n": 5})).contains("even"));
     assert!(error("CatchTold-v0", json!({"hide": "bord"})).contains("one of board, told, not \"bord\""));
+    assert!(error("DeepSea-v0", json!({"size": 1})).contains("from 2 to 1000, not 1"));
     assert!(error("Probe1-v0", json!({"max_episode_steps": 0})).contains("max_episode_steps"));
 }
 

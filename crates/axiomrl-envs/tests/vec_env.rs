@@ -3,7 +3,9 @@
 mod common;
 
 use axiomrl_envs::rng::stream;
-use axiomrl_envs::{ActionMap, Env, EnvError, ObsMut, Rng, Seeding, Space, Step, SyncVecEnv, VecEnv, make};
+use axiomrl_envs::{
+    ActionMap, Env, EnvError, ObsMut, Purpose, Rng, Seeding, Space, Step, SyncVecEnv, VecEnv, Wrapping, make, source,
+};
 use common::{Batch, VecOptions, floats, kwargs, make_vec, no_kwargs, random_actions, vec_env};
 use serde_json::json;
 
@@ -74,6 +76,38 @@ fn stepping_a_range_leaves_the_others_alone() {
     assert_eq!(after[..3], before[..3]);
     assert_ne!(after[3..6], before[3..6]);
     assert_eq!(after[6..], before[6..]);
+}
+
+#[test]
+fn an_episode_that_begins_with_a_seeding_owes_nothing_to_its_place_and_its_past() {
+    let seeding = Seeding::new(9, "episode");
+    let played = |lanes: usize, lane: usize, before: usize| {
+        let mut env = source("Context-v0", &no_kwargs(), Wrapping::default())
+            .unwrap()
+            .make(lanes, &Seeding::new(lanes as u64, "env"), Purpose::Training)
+            .unwrap();
+        env.reset(None).unwrap();
+        let actions = vec![1.0; lanes];
+        for _ in 0..before {
+            env.step(0..lanes, &actions).unwrap();
+        }
+        let others = env.state().obs.row(0).floats.to_vec();
+        assert!(env.begin(lane, &seeding).unwrap());
+        assert!(lane == 0 || env.state().obs.row(0).floats == others, "the others go on");
+        let mut seen = vec![env.state().obs.row(lane).floats.to_vec()];
+        for _ in 0..50 {
+            env.step(lane..lane + 1, &actions).unwrap();
+            seen.push(env.state().final_obs.row(lane).floats.to_vec());
+            seen.push(env.state().obs.row(lane).floats.to_vec());
+        }
+        assert_eq!(env.state().episodes[0].length, 50);
+        // What is shown after the end belongs to another episode.
+        seen.pop();
+        seen
+    };
+    let alone = played(1, 0, 0);
+    assert_eq!(alone, played(1, 0, 17));
+    assert_eq!(alone, played(4, 3, 5));
 }
 
 #[test]

@@ -10,6 +10,7 @@ use axiomrl_algos::{AlgoEntry, RunConfig, Setup, StateError};
 use axiomrl_core::RewardScale;
 use axiomrl_envs::names::{short, suggestion};
 use axiomrl_envs::registry as native;
+use axiomrl_envs::registry::MAPPING_SEED;
 use axiomrl_envs::{EachEnv, Env, EnvError, EnvSource, NoEnv, Spaces, Wrapping};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -254,7 +255,17 @@ impl Catalogue {
             let spaces = prior::spaces(config).map_err(EnvError::failed)?;
             return Ok(Arc::new(NoEnv(spaces)));
         }
-        self.source(&config.env_id, &config.env_kwargs, wrapping)
+        self.source(&config.env_id, &self.options(config), wrapping)
+    }
+
+    /// The options of the environment. What is drawn once for a whole run follows from the run's seed, unless it says otherwise.
+    fn options(&self, config: &RunConfig) -> Map<String, Value> {
+        let mut options = config.env_kwargs.clone();
+        let known = |entry: &EnvEntry| entry.kwargs.iter().any(|(name, _)| name == MAPPING_SEED);
+        if self.find_environment(&config.env_id).is_some_and(known) {
+            options.entry(MAPPING_SEED).or_insert_with(|| config.seed.into());
+        }
+        options
     }
 
     /// The environments called `name`, with these options.

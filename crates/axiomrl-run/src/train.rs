@@ -15,6 +15,7 @@ mod folder;
 mod record;
 mod resuming;
 mod saving;
+mod stepping;
 #[cfg(test)]
 mod tests;
 
@@ -32,7 +33,7 @@ use axiomrl_core::{Dataset, Metrics};
 use axiomrl_envs::{ActionMap, EnvSource, Stepping, VecEnv};
 use folder::Folder;
 use record::Record;
-use std::ops::{ControlFlow, Range};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -250,6 +251,7 @@ impl Trainer {
             if let Some(reason) = self.budget_spent() {
                 return self.interrupt(reason).map(Unit::Ended);
             }
+            self.begin_chosen_episodes()?;
             let acted = self.agent.act(self.env.state(), clock, &mut self.actions);
             acted.map_err(|error| self.failed(error))?;
             self.action_map.to_env(&self.actions, &mut self.executed);
@@ -271,27 +273,6 @@ impl Trainer {
         Ok(Unit::Update)
     }
 
-    /// Steps the environments of the round that have not stepped, as far as nothing is due before.
-    fn step(&mut self, clock: Clock) -> Result<Unit, TrainError> {
-        let (first, n) = (self.record.round, self.env.num_envs());
-        let left = usize::try_from(self.next_due() - clock.at).unwrap_or(n);
-        let last = if self.whole_rounds { n } else { n.min(first.saturating_add(left)) };
-        if let Err(error) = self.env.step(first..last, &self.executed) {
-            return Err(self.environment_failed(error));
-        }
-        self.check_rewards(first..last)?;
-        let observed = self.agent.observe(first..last, &self.actions, self.env.state());
-        observed.map_err(|error| self.failed(error))?;
-        let stepped = self.env.state().stepped[first..last].iter().filter(|&&stepped| stepped).count();
-        self.record.stepped(stepped as u64, (last - first - stepped) as u64);
-        self.record.round = last % n;
-        self.record_episodes()?;
-        if !self.observers.is_empty() {
-            self.tell_round()?;
-        }
-        Ok(Unit::Round)
-    }
-
     /// Says what is to be known about the data.
     fn tell_all(&mut self, notes: &[String]) -> Result<(), TrainError> {
         for note in notes {
@@ -305,17 +286,6 @@ impl Trainer {
     fn begin_episodes(&mut self) -> Result<(), TrainError> {
         let all = 0..self.env.num_envs();
         self.agent.restarted(all, self.env.state()).map_err(|error| self.failed(error))
-    }
-
-    fn check_rewards(&self, envs: Range<usize>) -> Result<(), TrainError> {
-        let rewards = &self.env.state().reward;
-        match envs.into_iter().find(|&env| !rewards[env].is_finite()) {
-            None => Ok(()),
-            Some(env) => {
-                let (reward, step, kept) = (rewards[env], self.record.env_steps + 1, self.kept());
-                Err(TrainError::BadReward { env, reward, step, kept })
-            }
-        }
     }
 
     /// Why the run should pause: it can be resumed.

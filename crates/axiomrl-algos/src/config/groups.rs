@@ -344,6 +344,26 @@ macro_rules! settings {
             pub line_search_shrink: f32,
         ] $($rest)* }
     };
+    (@ $head:tt [$($gathered:tt)*] ..search, $($rest:tt)*) => {
+        $crate::config::settings! { @ $head [$($gathered)*
+            /// Widths of the hidden layers; none make the policy linear.
+            #[garde(custom($crate::config::layer_widths))]
+            pub hidden_sizes: Vec<usize>,
+            /// Non-linearity of the hidden layers.
+            #[schemars(schema_with = "crate::config::choices::<axiomrl_nn::Activation>")]
+            pub activation: axiomrl_nn::Activation,
+            /// Episodes that each candidate is scored by.
+            #[garde(range(min = 1, max = 10_000))]
+            pub episodes_per_candidate: usize,
+            /// Taken from the reward of every step before candidates are compared: the pay for staying alive.
+            #[garde(range(min = -1e6, max = 1e6))]
+            pub reward_shift: f64,
+            /// Look for the lowest return instead of the highest.
+            pub minimize: bool,
+            /// Deal the scores out to the candidates at random: a comparison that cannot learn.
+            pub permute_scores: bool,
+        ] $($rest)* }
+    };
     (@ $head:tt [$($gathered:tt)*] ..discriminator, $($rest:tt)*) => {
         $crate::config::settings! { @ $head [$($gathered)*
             /// What learns from the rewards.

@@ -4,6 +4,7 @@ mod interactive;
 mod off_policy;
 mod on_policy;
 mod pace;
+mod population;
 mod replay_settings;
 mod sequence_replay;
 mod train_ratio;
@@ -14,6 +15,8 @@ pub(crate) use off_policy::{check_prior, hex};
 pub use on_policy::{ActedRow, OnPolicy, Played, RolloutLearner, RolloutSettings, Unrewarded};
 pub(crate) use on_policy::{read_floats, write_floats};
 pub use pace::Pace;
+pub use population::{Population, PopulationSettings, Search, Searcher};
+pub(crate) use population::{norm, population_settings};
 pub use replay_settings::{ReplaySettings, SequenceSettings};
 pub(crate) use replay_settings::{prioritized_replay_settings, replay_settings, with_prior};
 pub use sequence_replay::{ModelStates, SequenceLearner, SequenceReplay, SequenceReplaySettings};
@@ -29,6 +32,7 @@ pub enum Learner {
     OffPolicy(Box<dyn ReplayLearner>, ReplaySettings),
     Interactive(Box<dyn LabelLearner>, InteractiveSettings),
     Sequences(Box<dyn SequenceLearner>, SequenceReplaySettings),
+    Population(Searcher, PopulationSettings),
 }
 
 impl Learner {
@@ -39,6 +43,7 @@ impl Learner {
             Self::OffPolicy(learner, settings) => Box::new(OffPolicy::new(learner, settings, setup)?),
             Self::Interactive(learner, settings) => Box::new(Interactive::new(learner, settings, setup)?),
             Self::Sequences(learner, settings) => Box::new(SequenceReplay::new(learner, settings, setup)?),
+            Self::Population(learner, settings) => Box::new(Population::new(learner, settings, setup)?),
         })
     }
 
@@ -49,6 +54,7 @@ impl Learner {
             Self::OffPolicy(learner, _) => learner,
             Self::Interactive(learner, _) => learner,
             Self::Sequences(learner, _) => learner,
+            Self::Population(searcher, _) => Box::new(searcher),
         };
         Ok(Box::new(Acting::new(actor, setup.spaces.clone(), setup.scaling)?))
     }

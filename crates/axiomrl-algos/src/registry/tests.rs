@@ -19,7 +19,7 @@ fn own(schema: &Value) -> &Map<String, Value> {
 
 #[test]
 fn every_name_has_the_same_defaults_wherever_they_are_asked_for() {
-    assert_eq!(registry().len(), 79);
+    assert_eq!(registry().len(), 82);
     for entry in registry() {
         let defaults = entry.defaults();
         let schema = entry.schema();
@@ -111,6 +111,14 @@ const LOGGED: &[&str] = &[
     "factor_condition",
     "share_truncated",
     "trust_region_active",
+    "return_mean",
+    "return_std",
+    "return_max",
+    "return_deviation",
+    "step_norm",
+    "weight_norm",
+    "update_ratio",
+    "search_std",
 ];
 
 #[test]
