@@ -120,7 +120,7 @@ const fn probe(
     EnvInfo { name, summary, max_steps: None, reward_threshold: None, kwargs: &[], build }
 }
 
-static ENVIRONMENTS: [EnvInfo; 33] = [
+static ENVIRONMENTS: [EnvInfo; 34] = [
     EnvInfo {
         name: "CartPole-v1",
         summary: "Balance a pole on a cart by pushing left or right",
