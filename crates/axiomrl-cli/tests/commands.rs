@@ -99,6 +99,20 @@ fn record_writes_a_gif() {
     shop.refused(&["record", "run", "-o", "nowhere/out.gif"], 2, &["nowhere/out.gif"]);
 }
 
+/// A board of few pixels, a model of few numbers, and hardly any updates.
+const DREAMER: &str = "{algo: dreamerv3, env_id: Catch-v0, total_timesteps: 60, eval_interval: 0, algo_kwargs: {size: cpu_tiny, \
+    vision: flat, batch_size: 2, batch_length: 4, learning_starts: 20, deter_size: 16, hidden_size: 8, units: 8}}";
+
+#[test]
+fn what_a_model_of_the_world_believes_can_be_watched() {
+    let shop = trained(DREAMER);
+    let ended = shop.succeed(&["record", "run", "-o", "belief.gif", "--imagine", "3"]);
+    assert!(ended.stdout.starts_with("belief.gif: 9 frames"), "{ended:?}");
+    assert!(fs::read(shop.path("belief.gif")).unwrap().starts_with(b"GIF89a"));
+    let shop = trained(DQN);
+    shop.refused(&["record", "run", "--imagine"], 2, &["`dqn` has no model", "leave out --imagine"]);
+}
+
 #[test]
 fn what_has_no_picture_cannot_be_recorded() {
     let shop = trained(&DQN.replace("CartPole-v1", "Probe1-v0"));

@@ -11,7 +11,7 @@ use crate::parts::tracked::Tracked;
 use crate::state::{StateError, StateIo};
 use axiomrl_core::imagined::{Convention, Replayed, ReturnScale};
 use axiomrl_core::{Metrics, Rng};
-use axiomrl_nn::{Dream, Pooled, Tensor, fused_loss, leaf};
+use axiomrl_nn::{Dream, Pooled, Tensor, fused_loss, leaf, values};
 use rand_chacha::ChaCha8Rng;
 
 pub struct Behaviour {
@@ -41,6 +41,8 @@ struct Rules {
 /// Trajectories with what is learned from them.
 pub struct Imagined {
     trajectories: Trajectories,
+    /// What the critic says of all states, as a node of the graph.
+    said: Tensor<3>,
     value: Vec<f32>,
     weights: Vec<f32>,
     pub returns: Vec<f32>,
@@ -89,12 +91,13 @@ impl Behaviour {
         if self.rules.slow_targets { &self.critic.target } else { &self.critic.online }
     }
 
-    /// Imagines from `starts`, states in which an episode may be over.
+    /// Imagines from `starts`, states in which an episode may be over. `params` are the critic's.
     pub fn imagine(
         &self,
         model: &WorldModel,
         starts: &[f32],
         terminal: &[bool],
+        params: Tensor<2>,
         rng: &mut Rng,
         metrics: &mut Metrics,
     ) -> Imagined {
@@ -112,7 +115,13 @@ impl Behaviour {
                 (unroll(&mut states, &self.actor, &latent, lanes, horizon, rng), None)
             }
         };
-        let judged = trajectories.judge(model, self.judge(), known.as_deref(), gamma);
+        let (states, features) = (trajectories.states(), &trajectories.features);
+        let said = self.critic.online.outputs(leaf(features, [states, features.len() / states]), params);
+        let value = match self.rules.slow_targets {
+            true => self.critic.target.means(features, states),
+            false => self.critic.online.means_of(&values(&said)),
+        };
+        let judged = trajectories.judge(model, value, known.as_deref(), gamma);
         // R_t = r_t+1 + c_t+1 ((1 - λ) v_t+1 + λ R_t+1), or with the rewards of the states themselves
         let returns = judged.imagined(lanes).returns(convention, lambda);
         // w_t = c_0 ... c_t
@@ -122,7 +131,7 @@ impl Behaviour {
             dream.map(|dream| self.back_through_actions(model, &trajectories, &judged, &returns, &weights, dream));
         metrics.add("imagined_return_mean", mean(&returns));
         metrics.add("imagined_reward_mean", mean(&judged.reward));
-        Imagined { trajectories, value: judged.value, weights, returns, by_actions }
+        Imagined { trajectories, said, value: judged.value, weights, returns, by_actions }
     }
 
     /// Rows of the actor's loss, and for each return the row whose action it judges.
@@ -172,7 +181,7 @@ impl Behaviour {
 
     /// The loss of the actor.
     pub fn actor_loss(&mut self, imagined: &Imagined, params: Tensor<2>, metrics: &mut Metrics) -> Term {
-        let Imagined { trajectories, value, weights, returns, by_actions } = imagined;
+        let Imagined { trajectories, value, weights, returns, by_actions, .. } = imagined;
         let (Rules { entropy_coef, normalize, .. }, law) = (self.rules, self.actor.law);
         let (rows, later) = self.acted(trajectories.lanes);
         // S = the spread of returns, 1 at least;  A_t = (R_t - v_t) / S
@@ -207,13 +216,12 @@ impl Behaviour {
     }
 
     /// The loss of the critic on imagined states: towards the returns, and not too far from the slow critic.
-    pub fn critic_loss(&self, imagined: &Imagined, params: Tensor<2>, metrics: &mut Metrics) -> Term {
+    pub fn critic_loss(&self, imagined: &Imagined, metrics: &mut Metrics) -> Term {
         let rows = imagined.returns.len();
         let features = imagined.trajectories.first(rows);
         let slow = self.slow_values(features, rows);
         let targets = [(1.0, &imagined.returns[..]), (self.rules.slow_scale, &slow[..])];
-        let states = leaf(features, [rows, features.len() / rows]);
-        let (node, value) = self.critic.online.loss(states, params, &targets, &imagined.weights);
+        let (node, value) = self.critic.online.loss(imagined.said.clone(), &targets, &imagined.weights);
         metrics.add("critic_loss", value);
         Term { node, value }
     }
@@ -246,8 +254,8 @@ impl Behaviour {
         let weights: Vec<f32> = lived.last[..rows].iter().map(|&last| if last { 0.0 } else { 1.0 }).collect();
         let slow = self.slow_values(imagined.trajectories.first(rows), rows);
         let targets = [(1.0, &returns[..]), (slow_scale, &slow[..])];
-        let states = features.slice([from..from + rows]);
-        let (node, value) = self.critic.online.loss(states, params, &targets, &weights);
+        let said = self.critic.online.outputs(features.slice([from..from + rows]), params);
+        let (node, value) = self.critic.online.loss(said, &targets, &weights);
         metrics.add("replay_critic_loss", value);
         Some(Term { node: node.mul_scalar(replay_scale), value: replay_scale * value })
     }

@@ -3,7 +3,7 @@
 use super::choices::Heads;
 use crate::parts::tracked::Trainable;
 use axiomrl_nn::math::sigmoid;
-use axiomrl_nn::{Init, Mlp, MlpPass, MlpSpec, Params, Tensor, fused_loss, two_hot};
+use axiomrl_nn::{Init, Mlp, MlpPass, MlpSpec, Params, Pooled, Tensor, fused_loss, recycled, two_hot};
 use rand_chacha::ChaCha8Rng;
 
 /// A number for each state: a reward or a value.
@@ -27,29 +27,33 @@ impl ScalarHead {
     pub fn means(&self, features: &[f32], rows: usize) -> Vec<f32> {
         let mut outputs = Vec::new();
         self.net.infer(features, rows, &mut outputs);
+        self.means_of(&outputs)
+    }
+
+    /// The numbers that outputs stand for.
+    pub fn means_of(&self, outputs: &[f32]) -> Vec<f32> {
         match self.kind {
-            Heads::Normal => outputs,
+            Heads::Normal => outputs.to_vec(),
             Heads::TwoHot => {
-                let mut means = vec![0.0; rows];
-                two_hot::mean(&outputs, &mut means);
+                let mut means = vec![0.0; outputs.len() / two_hot::BINS];
+                two_hot::mean(outputs, &mut means);
                 means
             }
         }
     }
 
-    /// The loss of the outputs that a graph has for states, with its value: for each set of targets the mean over rows of the
-    /// error, times a factor of its own, all summed. `weights` of the rows may be empty.
-    pub fn loss(
-        &self,
-        features: Tensor<2>,
-        params: Tensor<2>,
-        targets: &[(f32, &[f32])],
-        weights: &[f32],
-    ) -> (Tensor<1>, f32) {
-        let outputs = self.net.forward(features, params, None);
+    /// What the network says of states, as a node of the graph.
+    pub fn outputs(&self, features: Tensor<2>, params: Tensor<2>) -> Tensor<3> {
+        self.net.forward(features, params, None)
+    }
+
+    /// The loss of such outputs, with its value: for each set of targets the mean over rows of the error, times a factor of its own,
+    /// all summed. Rows without a target are left alone; `weights` of the others may be empty.
+    pub fn loss(&self, outputs: Tensor<3>, targets: &[(f32, &[f32])], weights: &[f32]) -> (Tensor<1>, f32) {
         let mut total = 0.0;
         let node = fused_loss([outputs], |[outputs]| {
-            let mut gradient = vec![0.0; outputs.len()];
+            let mut gradient = recycled(outputs.len());
+            gradient.fill(0.0);
             for &(factor, targets) in targets.iter().filter(|(factor, _)| *factor != 0.0) {
                 total += self.error(outputs, targets, factor, weights, &mut gradient);
             }
@@ -72,9 +76,10 @@ impl ScalarHead {
                 factor * (value / targets.len() as f64) as f32
             }
             Heads::TwoHot => {
-                let (mut rows, mut own) = (vec![0.0; targets.len()], vec![0.0; outputs.len()]);
-                let value = two_hot::loss(outputs, targets, weights, &mut rows, &mut own);
-                gradient.iter_mut().zip(own).for_each(|(sum, own)| *sum += factor * own);
+                let logits = &outputs[..targets.len() * two_hot::BINS];
+                let (mut rows, mut own) = (vec![0.0; targets.len()], Pooled::new(logits.len()));
+                let value = two_hot::loss(logits, targets, weights, &mut rows, &mut own);
+                gradient.iter_mut().zip(own.iter()).for_each(|(sum, own)| *sum += factor * own);
                 factor * value
             }
         }
@@ -147,7 +152,8 @@ mod tests {
         assert_eq!(head.means(&[0.5, -1.0, 2.0, 0.1, 0.2, 0.3], 2), [0.0, 0.0]);
         // Every bin is as likely: the loss of any target is log 255.
         let features = leaf(&[0.5, -1.0, 2.0], [1, 3]);
-        let (node, value) = head.loss(features, head.net.params.tracked(), &[(1.0, &[0.7])], &[]);
+        let outputs = head.outputs(features, head.net.params.tracked());
+        let (node, value) = head.loss(outputs, &[(1.0, &[0.7])], &[]);
         assert!((value - 255f32.ln()).abs() < 1e-4 && values(&node)[0] == value, "{value}");
     }
 
@@ -158,7 +164,8 @@ mod tests {
         let mut head = ScalarHead::new(Heads::Normal, shape, &Init::pytorch(), &mut rng);
         head.net.params.make_mut().copy_from_slice(&[2.0, 0.0]);
         let params = head.net.params.tracked();
-        let (_, value) = head.loss(leaf(&[1.0, 2.0], [2, 1]), params, &[(1.0, &[1.0, 1.0]), (3.0, &[2.0, 4.0])], &[1.0, 0.5]);
+        let outputs = head.outputs(leaf(&[1.0, 2.0, 7.0], [3, 1]), params);
+        let (_, value) = head.loss(outputs, &[(1.0, &[1.0, 1.0]), (3.0, &[2.0, 4.0])], &[1.0, 0.5]);
         // (1/2 + 9/4) / 2 for the first targets, nothing for the second.
         assert!((value - 1.375).abs() < 1e-6, "{value}");
     }

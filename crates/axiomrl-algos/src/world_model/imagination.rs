@@ -1,7 +1,6 @@
 //! Trajectories that the model and the policy make up together, and what they are worth.
 
 use super::actor::{ActorHead, Drawn};
-use super::heads::ScalarHead;
 use super::model::WorldModel;
 use axiomrl_core::Rng;
 use axiomrl_core::imagined::Imagined;
@@ -83,9 +82,9 @@ impl Trajectories {
         &self.features[..rows * (self.features.len() / self.states())]
     }
 
-    /// What is said of the states. `starts` are the discounts of the starts, where they are known; `gamma` is that of all others
-    /// where nobody judges it.
-    pub fn judge(&self, model: &WorldModel, critic: &ScalarHead, starts: Option<&[f32]>, gamma: f32) -> Judged {
+    /// What is said of the states, whose values are given. `starts` are the discounts of the starts, where they are known; `gamma`
+    /// is that of all others where nobody judges it.
+    pub fn judge(&self, model: &WorldModel, value: Vec<f32>, starts: Option<&[f32]>, gamma: f32) -> Judged {
         let rows = self.states();
         let mut discount = match &model.continues {
             Some(head) => head.discounts(&self.features, rows),
@@ -94,11 +93,7 @@ impl Trajectories {
         if let Some(starts) = starts {
             discount[..self.lanes].copy_from_slice(starts);
         }
-        Judged {
-            reward: model.reward.means(&self.features, rows),
-            discount,
-            value: critic.means(&self.features, rows),
-        }
+        Judged { reward: model.reward.means(&self.features, rows), discount, value }
     }
 }
 

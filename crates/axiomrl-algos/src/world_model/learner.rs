@@ -126,17 +126,19 @@ impl SequenceLearner for WorldModelLearner {
         let seen = self.model.observe(&sequence, &noise, &mut tracked, metrics);
         let features = values(&seen.features);
 
-        // Imagination from the last rows of every window, over by over.
+        let (actor, critic) =
+            (self.behaviour.actor.net.params.tracked(), self.behaviour.critic.online.net.params.tracked());
+
+        // Imagination from the last rows of every window.
         let rows = sequence.rows * self.config.imagination_last.unwrap_or(sequence.steps).min(sequence.steps);
         let from = sequence.reward.len() - rows;
         let starts = &features[from * self.model.features()..];
-        let imagined = self.behaviour.imagine(&self.model, starts, &sequence.terminal[from..], rng, metrics);
+        let terminal = &sequence.terminal[from..];
+        let imagined = self.behaviour.imagine(&self.model, starts, terminal, critic.clone(), rng, metrics);
 
         // Actor and critic on what was imagined; the critic on what was lived.
-        let (actor, critic) =
-            (self.behaviour.actor.net.params.tracked(), self.behaviour.critic.online.net.params.tracked());
         let acting = self.behaviour.actor_loss(&imagined, actor.clone(), metrics);
-        let judging = self.behaviour.critic_loss(&imagined, critic.clone(), metrics);
+        let judging = self.behaviour.critic_loss(&imagined, metrics);
         let replayed = self.behaviour.replay_critic_loss(
             &imagined,
             &sequence,
@@ -157,7 +159,7 @@ impl SequenceLearner for WorldModelLearner {
             loss = loss + replayed.node;
         }
         let gradients = gradients_of(loss, &tracked);
-        drop(tracked);
+        drop((tracked, imagined));
         if number.is_multiple_of(OPEN_LOOP_INTERVAL)
             && let Some(error) = open_loop_error(&self.model, &sequence, &features, rng)
         {

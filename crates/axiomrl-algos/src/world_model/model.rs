@@ -105,8 +105,8 @@ impl WorldModel {
         let (reconstructions, error) = self.reconstruction.loss(&features, sequence.obs, tracked);
         // - log p(r_t | h_t, z_t): the reward for arriving there
         let params = self.reward.net.params.tracked();
-        let (reward, reward_error) =
-            self.reward.loss(features.clone(), params.clone(), &[(1.0, &sequence.reward)], &[]);
+        let said = self.reward.outputs(features.clone(), params.clone());
+        let (reward, reward_error) = self.reward.loss(said, &[(1.0, &sequence.reward)], &[]);
         tracked.push(params);
         // KL of posterior and prior
         let (divergence, kl) = self.kl.loss(observed.posterior, observed.prior);

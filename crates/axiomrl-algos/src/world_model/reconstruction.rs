@@ -20,7 +20,7 @@ use std::ops::Range;
 #[derive(Clone)]
 pub struct Reconstruction {
     numbers: Option<(Numbers, Mlp)>,
-    images: Vec<Picture>,
+    images: Vec<Painter>,
     heads: Heads,
     /// The shape of an image that is taken as numbers, where there is nothing beside it.
     board: Option<[usize; 3]>,
@@ -28,7 +28,7 @@ pub struct Reconstruction {
 
 /// What paints one image.
 #[derive(Clone)]
-struct Picture {
+struct Painter {
     name: String,
     at: Range<usize>,
     net: Decoder,
@@ -95,7 +95,7 @@ impl Reconstruction {
             let spec = DecoderSpec::new(features, [height, width, widest], &channels, style.conv);
             let spec = if style.normed { spec.with_rms_norm() } else { spec };
             let net = Decoder::new(spec, &style.init(1.0), rng);
-            images.push(Picture { name: part.name.clone(), at: part.at.clone(), net });
+            images.push(Painter { name: part.name.clone(), at: part.at.clone(), net });
         }
         let board = match &space.parts[..] {
             [only] if images.is_empty() => only.image_shape(),
@@ -120,10 +120,10 @@ impl Reconstruction {
             }));
             tracked.push(params);
         }
-        for picture in &self.images {
-            let params = picture.net.params.tracked();
-            let outputs = picture.net.forward(features.clone(), params.clone());
-            let targets = bytes_of(obs, &picture.at);
+        for painter in &self.images {
+            let params = painter.net.params.tracked();
+            let outputs = painter.net.forward(features.clone(), params.clone());
+            let targets = bytes_of(obs, &painter.at);
             nodes.push(fused_loss([outputs], |[outputs]| {
                 let shown = |at: usize| f32::from(targets[at]) * (1.0 / 255.0);
                 let (value, gradient) = squared_error(heads, true, rows, outputs, shown);
@@ -141,9 +141,9 @@ impl Reconstruction {
         if let Some((_, net)) = &self.numbers {
             net.infer(features, rows, &mut decoded.numbers);
         }
-        for picture in &self.images {
+        for painter in &self.images {
             let mut image = Vec::new();
-            picture.net.infer(features, rows, &mut image);
+            painter.net.infer(features, rows, &mut image);
             image.iter_mut().for_each(|x| {
                 *x = match self.heads {
                     Heads::Normal => (*x + 0.5).clamp(0.0, 1.0),
@@ -157,8 +157,8 @@ impl Reconstruction {
 
     /// What observations are, in the same form.
     pub fn truth(&self, obs: ObsRef<'_>) -> Decoded {
-        let shown = |picture: &Picture| {
-            bytes_of(obs, &picture.at).iter().map(|&byte| f32::from(byte) * (1.0 / 255.0)).collect()
+        let shown = |painter: &Painter| {
+            bytes_of(obs, &painter.at).iter().map(|&byte| f32::from(byte) * (1.0 / 255.0)).collect()
         };
         Decoded {
             numbers: self.numbers.as_ref().map_or(Vec::new(), |(numbers, _)| numbers.encode(obs).into_owned()),
@@ -168,8 +168,8 @@ impl Reconstruction {
 
     /// The first image of what was decoded, one row of it.
     pub fn picture(&self, decoded: Decoded) -> Option<Picture> {
-        if let Some((picture, pixels)) = self.images.first().zip(decoded.images.into_iter().next()) {
-            return Some(Picture { shape: picture.net.spec.output_shape(), pixels });
+        if let Some((painter, pixels)) = self.images.first().zip(decoded.images.into_iter().next()) {
+            return Some(Picture { shape: painter.net.spec.output_shape(), pixels });
         }
         let numbers = decoded.numbers.into_iter();
         let plain = |x: f32| if self.heads == Heads::TwoHot { symexp(x) } else { x };
@@ -179,15 +179,15 @@ impl Reconstruction {
 
     pub fn tensor_lens(&self) -> Vec<Vec<usize>> {
         let numbers = self.numbers.iter().map(|(_, net)| super::lens(net.spec.layout()));
-        numbers.chain(self.images.iter().map(|picture| super::lens(picture.net.spec.layout()))).collect()
+        numbers.chain(self.images.iter().map(|painter| super::lens(painter.net.spec.layout()))).collect()
     }
 
     pub fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
         if let Some((_, net)) = &mut self.numbers {
             io.network("decoder.numbers", net)?;
         }
-        for picture in &mut self.images {
-            io.network(&format!("decoder.image{}", super::suffix(&picture.name)), &mut picture.net)?;
+        for painter in &mut self.images {
+            io.network(&format!("decoder.image{}", super::suffix(&painter.name)), &mut painter.net)?;
         }
         Ok(())
     }
@@ -196,7 +196,7 @@ impl Reconstruction {
 impl Trainable for Reconstruction {
     fn params(&mut self) -> Vec<&mut Params> {
         let numbers = self.numbers.iter_mut().map(|(_, net)| &mut net.params);
-        numbers.chain(self.images.iter_mut().map(|picture| &mut picture.net.params)).collect()
+        numbers.chain(self.images.iter_mut().map(|painter| &mut painter.net.params)).collect()
     }
 }
 
