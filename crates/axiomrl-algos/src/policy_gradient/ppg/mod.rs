@@ -24,6 +24,8 @@
 //! - The auxiliary phase has optimisers of its own, whose averages last from one phase to the next.
 //! - With as many `value_epochs` as `update_epochs` both learn from the same minibatches; otherwise the value goes first.
 //! - What is kept are raw observations: where they are standardised, they are so anew, by the statistics of the phase.
+//! - Rewards must be of about unit scale (`normalize_reward: true`): returns of a hundred make an error of V_aux that drowns the
+//!   divergence, and the policy is lost in every auxiliary phase.
 //! - `aux_epochs: 0` leaves the phase out. `beta_clone: 0` lets the policy drift in it: `aux_kl` shows how far.
 //! - The norm of each network's gradient is limited by `max_grad_norm`.
 //! - A time limit is bootstrapped with the value of the last observation; a termination is not.
