@@ -17,3 +17,4 @@ mod residual;
 mod rssm;
 mod sampling;
 mod threads;
+mod two_hot;
