@@ -126,7 +126,7 @@ impl Init {
 /// A normal number that was drawn again while it was beyond two standard deviations, brought back to a variance of one.
 pub(crate) fn truncated_normal(rng: &mut ChaCha8Rng) -> f32 {
     // The standard deviation of what is left.
-    const LEFT: f32 = 0.879_625_66;
+    const LEFT: f32 = 0.879_625_7;
     loop {
         let x: f32 = StandardNormal.sample(rng);
         if x.abs() <= 2.0 {

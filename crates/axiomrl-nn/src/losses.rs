@@ -5,7 +5,7 @@
 
 use crate::kernels::dispatch::simd;
 use crate::kernels::math::exp;
-use crate::kernels::vector::reduce;
+use crate::kernels::vector::{largest, reduce};
 
 /// How an error is penalised.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -72,7 +72,7 @@ pub fn td_loss(
 /// ln Σ eˣ of a row; `probabilities` receives its softmax.
 #[inline(always)]
 fn softmax(logits: &[f32], probabilities: &mut [f32]) -> f32 {
-    let largest = logits.iter().fold(f32::NEG_INFINITY, |m, x| if *x > m { *x } else { m });
+    let largest = largest(logits);
     for (p, x) in probabilities.iter_mut().zip(logits) {
         *p = exp(*x - largest);
     }

@@ -61,6 +61,16 @@ pub fn imagined(size: Size, rows: usize) -> Work {
     })
 }
 
+/// The loss and the means of a two-hot head over many rows.
+pub fn two_hot(rows: usize) -> Work {
+    let (logits, targets) = (wave(rows * two_hot::BINS), wave(rows));
+    let (mut each, mut means, mut grad) = (vec![0.0; rows], vec![0.0; rows], vec![0.0; rows * two_hot::BINS]);
+    Work::new(format!("two-hot loss and means, {rows} rows"), 0.0, move || {
+        two_hot::mean(&logits, &mut means);
+        black_box(two_hot::loss(&logits, &targets, &[], &mut each, &mut grad));
+    })
+}
+
 /// One observed step of one row, as when acting.
 pub fn act(size: Size) -> Work {
     let model = model(size);

@@ -95,15 +95,15 @@ impl LatentKl {
         }
         let mean = |values: &mut dyn Iterator<Item = f32>| (values.map(f64::from).sum::<f64>() / rows as f64) as f32;
         let kl = mean(&mut each.iter().copied());
-        let (term, counts): (f32, Box<dyn Fn(f32) -> bool>) = match self.free {
-            // Written so that a NaN counts, and shows.
-            FreeNats::Row(free) => {
-                (mean(&mut each.iter().map(|kl| if *kl < free { free } else { *kl })), Box::new(move |kl| !(kl < free)))
-            }
-            FreeNats::Mean(free) => {
-                let below = kl < free;
-                (if below { free } else { kl }, Box::new(move |_| !below))
-            }
+        // Written so that a NaN counts, and shows.
+        let is_free = |row: f32| match self.free {
+            FreeNats::Row(free) => row < free,
+            FreeNats::Mean(free) => kl < free,
+        };
+        let term = match self.free {
+            FreeNats::Row(free) => mean(&mut each.iter().map(|kl| if *kl < free { free } else { *kl })),
+            FreeNats::Mean(free) if kl < free => free,
+            FreeNats::Mean(_) => kl,
         };
         let (dynamics, representation, loss) = match self.sides {
             KlSides::Joint(scale) => (scale, scale, scale * term),
@@ -113,7 +113,7 @@ impl LatentKl {
         };
         let grads = by_posterior.chunks_exact_mut(width).zip(by_prior.chunks_exact_mut(width));
         for ((by_posterior, by_prior), kl) in grads.zip(&each) {
-            let share = if counts(*kl) { 1.0 / rows as f32 } else { 0.0 };
+            let share = if is_free(*kl) { 0.0 } else { 1.0 / rows as f32 };
             by_posterior.iter_mut().for_each(|g| *g *= representation * share);
             by_prior.iter_mut().for_each(|g| *g *= dynamics * share);
         }
