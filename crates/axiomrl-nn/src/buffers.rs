@@ -6,11 +6,21 @@
 use std::cell::RefCell;
 use std::ops::{Deref, DerefMut};
 
-/// More buffers than this are given back to the allocator.
+/// So many buffers are kept whatever their size, and so many in all while they are small together: a world model has hundreds of
+/// small ones. The oldest are given back to the allocator.
 const KEPT: usize = 48;
+const KEPT_SMALL: usize = 512;
+/// What counts as small together: 64 MB.
+const SMALL_VALUES: usize = 1 << 24;
+
+struct Pool {
+    buffers: Vec<Vec<f32>>,
+    /// Of all buffers.
+    values: usize,
+}
 
 thread_local! {
-    static POOL: RefCell<Vec<Vec<f32>>> = const { RefCell::new(Vec::new()) };
+    static POOL: RefCell<Pool> = const { RefCell::new(Pool { buffers: Vec::new(), values: 0 }) };
 }
 
 /// A buffer of exactly `len` values with arbitrary (but initialised) contents, from this thread's pool. The gradients that a
@@ -18,8 +28,9 @@ thread_local! {
 pub fn take(len: usize) -> Vec<f32> {
     // Only exact matches: training repeats its sizes, and cutting a longer buffer down would cost a refill later.
     let recycled = POOL.with_borrow_mut(|pool| {
-        let found = pool.iter().rposition(|b| b.len() == len)?;
-        Some(pool.swap_remove(found))
+        let found = pool.buffers.iter().rposition(|b| b.len() == len)?;
+        pool.values -= len;
+        Some(pool.buffers.swap_remove(found))
     });
     recycled.unwrap_or_else(|| vec![0.0; len])
 }
@@ -30,10 +41,11 @@ pub fn give(buffer: Vec<f32>) {
         return;
     }
     POOL.with_borrow_mut(|pool| {
-        if pool.len() >= KEPT {
-            pool.remove(0);
+        pool.values += buffer.len();
+        pool.buffers.push(buffer);
+        while pool.buffers.len() > KEPT && (pool.buffers.len() > KEPT_SMALL || pool.values > SMALL_VALUES) {
+            pool.values -= pool.buffers.remove(0).len();
         }
-        pool.push(buffer);
     });
 }
 
@@ -66,9 +78,39 @@ impl Drop for Pooled {
     }
 }
 
+/// Some rows of a batch, contiguous: the caller's slice when they are all of it.
+pub enum Gathered<'a> {
+    Borrowed(&'a [f32]),
+    Copied(Pooled),
+}
+
+impl Deref for Gathered<'_> {
+    type Target = [f32];
+    fn deref(&self) -> &[f32] {
+        match self {
+            Gathered::Borrowed(values) => values,
+            Gathered::Copied(values) => values,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn many_small_buffers_are_kept_and_few_large_ones() {
+        let count = |len: usize| POOL.with_borrow(|pool| pool.buffers.iter().filter(|b| b.len() == len).count());
+        (0..600).for_each(|_| give(vec![0.0; 11]));
+        assert_eq!(count(11), KEPT_SMALL);
+        let large = SMALL_VALUES / 50;
+        (0..60).for_each(|_| give(vec![0.0; large]));
+        assert_eq!((count(11), count(large)), (0, 50), "what is small together stays");
+        let larger = SMALL_VALUES / 4;
+        (0..50).for_each(|_| give(vec![0.0; larger]));
+        assert_eq!(count(larger), KEPT);
+        POOL.with_borrow(|pool| assert_eq!(pool.values, pool.buffers.iter().map(Vec::len).sum::<usize>()));
+    }
 
     #[test]
     fn buffers_are_recycled_at_the_asked_length() {

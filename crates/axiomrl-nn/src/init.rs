@@ -133,7 +133,7 @@ impl Init {
 }
 
 /// The standard deviation of what is left of a standard normal number within ±2.
-const LEFT: f32 = 0.879_625_66;
+const LEFT: f32 = 0.879_625_7;
 
 /// A normal number that was drawn again while it was beyond two standard deviations, brought back to a variance of one.
 pub(crate) fn truncated_normal(rng: &mut ChaCha8Rng) -> f32 {

@@ -9,7 +9,7 @@ pub use gaussian_nll::{bounded_gaussian_nll, bounded_log_var, bounded_log_vars};
 
 use crate::kernels::dispatch::simd;
 use crate::kernels::math::exp;
-use crate::kernels::vector::reduce;
+use crate::kernels::vector::{largest, reduce};
 
 /// How an error is penalised.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -76,7 +76,7 @@ pub fn td_loss(
 /// ln Σ eˣ of a row; `probabilities` receives its softmax.
 #[inline(always)]
 fn softmax(logits: &[f32], probabilities: &mut [f32]) -> f32 {
-    let largest = logits.iter().fold(f32::NEG_INFINITY, |m, x| if *x > m { *x } else { m });
+    let largest = largest(logits);
     for (p, x) in probabilities.iter_mut().zip(logits) {
         *p = exp(*x - largest);
     }

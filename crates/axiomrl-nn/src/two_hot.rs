@@ -9,12 +9,18 @@
 
 use crate::kernels::dispatch::simd;
 use crate::kernels::math::exp;
-use crate::kernels::vector::reduce;
+use crate::kernels::vector::{LANES, largest, reduce};
+use crate::threads::join;
 use std::sync::LazyLock;
 
 /// Logits of a head.
 pub const BINS: usize = 255;
 const MIDDLE: usize = BINS / 2;
+/// Bins on one side, filled up to whole lanes.
+const HALF: usize = MIDDLE.next_multiple_of(LANES);
+
+/// From so many rows on two threads share them; rows are independent, so the results are the same.
+const SPLIT_ROWS: usize = 512;
 
 /// sign(x)·ln(1 + |x|).
 pub fn symlog(x: f32) -> f32 {
@@ -58,7 +64,12 @@ fn around(target: f32) -> (usize, f32) {
 /// When the slices disagree: a mistake in the calling code.
 pub fn mean(logits: &[f32], out: &mut [f32]) {
     assert_eq!(logits.len(), out.len() * BINS, "one mean for each row");
-    means(logits, bins(), out);
+    if out.len() < SPLIT_ROWS {
+        return means(logits, bins(), out);
+    }
+    let half = out.len() / 2;
+    let ((x, rest_x), (out, rest_out)) = (logits.split_at(half * BINS), out.split_at_mut(half));
+    join(|| means(x, bins(), out), || means(rest_x, bins(), rest_out));
 }
 
 /// Cross-entropy to the two-hot `targets`, one raw number per row: returns `Σ weight·row loss / rows`, overwrites `grad` with its
@@ -71,33 +82,46 @@ pub fn loss(logits: &[f32], targets: &[f32], weights: &[f32], row_losses: &mut [
     let rows = targets.len();
     let fits = logits.len() == rows * BINS && grad.len() == logits.len() && row_losses.len() == rows;
     assert!(fits && (weights.is_empty() || weights.len() == rows), "slices disagree");
-    let mut total = 0.0;
-    for row in 0..rows {
-        let at = row * BINS..(row + 1) * BINS;
-        let (logits, grad) = (&logits[at.clone()], &mut grad[at]);
-        let weight = if weights.is_empty() { 1.0 } else { weights[row] };
-        let share = weight / rows as f32;
-        let log_total = softmax(logits, grad, share);
-        if targets[row].is_nan() {
-            row_losses[row] = f32::NAN;
-            grad.fill(f32::NAN);
-        } else {
-            let (lower, upper_share) = around(targets[row]);
-            let upper = (lower + 1).min(BINS - 1);
-            let (low, high) = (1.0 - upper_share, upper_share);
-            row_losses[row] = low * (log_total - logits[lower]) + high * (log_total - logits[upper]);
-            grad[lower] -= share * low;
-            grad[upper] -= share * high;
+    let run = |first: usize, row_losses: &mut [f32], grad: &mut [f32]| {
+        for (index, (row_loss, grad)) in row_losses.iter_mut().zip(grad.chunks_exact_mut(BINS)).enumerate() {
+            let row = first + index;
+            let logits = &logits[row * BINS..(row + 1) * BINS];
+            *row_loss = row_of_loss(logits, targets[row], share(weights, row, rows), grad);
         }
-        total += share * row_losses[row];
+    };
+    if rows < SPLIT_ROWS {
+        run(0, row_losses, grad);
+    } else {
+        let half = rows / 2;
+        let ((each, rest_each), (grad, rest_grad)) = (row_losses.split_at_mut(half), grad.split_at_mut(half * BINS));
+        join(|| run(0, each, grad), || run(half, rest_each, rest_grad));
     }
-    total
+    row_losses.iter().enumerate().map(|(row, loss)| share(weights, row, rows) * loss).sum()
+}
+
+/// What a row's loss counts for.
+fn share(weights: &[f32], row: usize, rows: usize) -> f32 {
+    if weights.is_empty() { 1.0 / rows as f32 } else { weights[row] / rows as f32 }
+}
+
+/// One row's loss, and `share` times its gradient.
+fn row_of_loss(logits: &[f32], target: f32, share: f32, grad: &mut [f32]) -> f32 {
+    let log_total = softmax(logits, grad, share);
+    if target.is_nan() {
+        grad.fill(f32::NAN);
+        return f32::NAN;
+    }
+    let (lower, high) = around(target);
+    let (upper, low) = ((lower + 1).min(BINS - 1), 1.0 - high);
+    grad[lower] -= share * low;
+    grad[upper] -= share * high;
+    low * (log_total - logits[lower]) + high * (log_total - logits[upper])
 }
 
 /// `eˣ` over the row into `out`, and the logarithm of the sum; every column by the same operations.
 #[inline(always)]
 fn powers(logits: &[f32], out: &mut [f32]) -> (f32, f32) {
-    let largest = logits.iter().fold(f32::NEG_INFINITY, |m, x| if *x > m { *x } else { m });
+    let largest = largest(logits);
     for (p, x) in out.iter_mut().zip(logits) {
         *p = exp(*x - largest);
     }
@@ -118,14 +142,25 @@ simd! {
 
     fn means(logits: &[f32], bins: &[f32; BINS], out: &mut [f32]) {
         let mut p = [0.0f32; BINS];
+        // What the bins above the middle stand for, then a zero that fills up the last lane.
+        let mut values = [0.0f32; HALF];
+        values[..MIDDLE].copy_from_slice(&bins[MIDDLE + 1..]);
+        let (mut lower, mut upper) = ([0.0f32; HALF], [0.0f32; HALF]);
         for (logits, out) in logits.chunks_exact(BINS).zip(out) {
             let (_, total) = powers(logits, &mut p);
-            // From the middle outwards, so that small numbers are not lost under large ones.
-            let mut sum = 0.0f64;
-            for i in 1..=MIDDLE {
-                sum += f64::from(p[MIDDLE + i] - p[MIDDLE - i]) * f64::from(bins[MIDDLE + i]);
+            upper[..MIDDLE].copy_from_slice(&p[MIDDLE + 1..]);
+            for i in 0..MIDDLE {
+                lower[i] = p[MIDDLE - 1 - i];
             }
-            *out = (sum / f64::from(total)) as f32;
+            // In f64, so that small numbers are not lost under large ones.
+            let mut sums = [0.0f64; LANES];
+            for first in (0..HALF).step_by(LANES) {
+                for i in 0..LANES {
+                    let at = first + i;
+                    sums[i] += f64::from(upper[at] - lower[at]) * f64::from(values[at]);
+                }
+            }
+            *out = (sums.iter().sum::<f64>() / f64::from(total)) as f32;
         }
     }
 }
@@ -133,6 +168,26 @@ simd! {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn many_rows_are_the_same_rows_on_one_thread_and_two() {
+        let rows = SPLIT_ROWS + 3;
+        let logits: Vec<f32> = (0..rows * BINS).map(|i| (i as f32 * 0.7).sin()).collect();
+        let targets: Vec<f32> = (0..rows).map(|i| symexp(i as f32 * 0.03 - 9.0)).collect();
+        let run = |threads: usize| {
+            crate::with_threads(threads, || {
+                let (mut means, mut each, mut grad) = (vec![0.0; rows], vec![0.0; rows], vec![0.0; rows * BINS]);
+                mean(&logits, &mut means);
+                let value = loss(&logits, &targets, &[], &mut each, &mut grad);
+                [&means[..], &each, &grad, &[value]].concat()
+            })
+        };
+        let one = run(1);
+        assert_eq!(one, run(2));
+        let mut alone = [0.0];
+        mean(&logits[(rows - 1) * BINS..], &mut alone);
+        assert_eq!(alone[0], one[rows - 1]);
+    }
 
     #[test]
     fn symlog_and_back() {

@@ -1,9 +1,9 @@
 //! Every instruction set must give the same answers. A process of its own: the level is global.
 
 use axiomrl_nn::{
-    Activation, Adam, AdamConfig, CellKind, ConvNet, ConvSpec, Decoder, DecoderSpec, Init, Mlp, MlpSpec, Recurrent,
-    RecurrentSpec, ResidualNet, ResidualSpec, SimdLevel, Tensor, Transformer, TransformerSpec, fused_loss, gradients,
-    leaf, limit_simd, losses, values,
+    Activation, Adam, AdamConfig, CellKind, ConvNet, ConvSpec, Decoder, DecoderSpec, FreeNats, Init, KlSides, Latent,
+    LatentKl, Mlp, MlpSpec, Recurrent, RecurrentSpec, ResidualNet, ResidualSpec, Rssm, RssmSpec, SimdLevel, Tensor,
+    Transformer, TransformerSpec, Window, fused_loss, gradients, leaf, limit_simd, losses, values,
 };
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -72,6 +72,20 @@ fn others() -> Vec<f32> {
     let mut gradient = pass.outputs().to_vec();
     numbers.extend_from_slice(&pass.backward(&mut gradient));
     numbers.extend(gradient);
+
+    let latent = Latent::Categorical { groups: 3, classes: 5, unimix: 0.01 };
+    for spec in [RssmSpec::v1(latent, 20, 17, 9, 2), RssmSpec::v3(latent, 20, 4, 17, 9, 2)] {
+        let model = Rssm::new(spec.clone(), &mut seeded(7));
+        let (tokens, noise, actions) = (wave(12 * 9), latent.draw_noise(12, &mut seeded(8)), wave(24));
+        let (is_first, start) = (vec![false; 12], vec![0.0; 3 * spec.features()]);
+        let window = Window { steps: 4, rows: 3, actions: &actions, is_first: &is_first, noise: &noise, start: &start };
+        let pass = model.pass(&tokens, window);
+        let kl = LatentKl { latent, free: FreeNats::Row(0.0), sides: KlSides::Joint(1.0) };
+        let (mut by_q, mut by_p) = (vec![0.0; 12 * 15], vec![0.0; 12 * 15]);
+        kl.gradients(pass.posterior(), pass.prior(), &mut by_q, &mut by_p);
+        let (by_params, by_tokens) = pass.gradients(pass.features(), &by_q, &by_p);
+        numbers.extend(pass.features().iter().chain(by_params.iter()).chain(by_tokens.iter()));
+    }
 
     let (mut each, mut grad) = (vec![0.0; 3], vec![0.0; 3 * 21]);
     losses::quantile_huber_loss(&wave(63), &[0.4; 21], &wave(57), 1.0, &[], &mut each, &mut grad);

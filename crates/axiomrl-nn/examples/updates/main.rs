@@ -14,6 +14,7 @@ mod sac;
 mod small;
 mod timing;
 mod vision;
+mod world;
 
 use axiomrl_nn::{CellKind, with_threads};
 use options::Options;
@@ -32,6 +33,13 @@ const WORKS: &[(&str, fn() -> Work)] = &[
     ("gru_step", || recurrence::step(CellKind::Gru)),
     ("nature_cnn", vision::nature),
     ("nature_cnn_inference", vision::nature_inference),
+    ("rssm_tiny", || world::observed(world::TINY, 64, 16)),
+    ("rssm_tiny_short", || world::observed(world::TINY, 16, 8)),
+    ("rssm_1m", || world::observed(world::ONE_M, 64, 16)),
+    ("imagine_tiny", || world::imagined(world::TINY, 1024)),
+    ("imagine_1m", || world::imagined(world::ONE_M, 1024)),
+    ("two_hot", || world::two_hot(15 * 1024)),
+    ("rssm_act", || world::act(world::TINY)),
     ("sac_update", || sac::work(SacShape::default())),
 ];
 

@@ -73,6 +73,28 @@ pub fn softplus(x: f32) -> f32 {
     (2.0 * s).mul_add(p, x.max(0.0))
 }
 
+/// Natural logarithm of a positive number that is not subnormal, relative error below 3e-7.
+#[inline(always)]
+pub fn ln(x: f32) -> f32 {
+    // x = 2ᵉ·m with m from √½ to √2.
+    const ROOT_HALF: u32 = 0x3f35_04f3;
+    let bits = x.to_bits().wrapping_sub(ROOT_HALF);
+    let e = ((bits as i32) >> 23) as f32;
+    let m = f32::from_bits((bits & 0x007f_ffff).wrapping_add(ROOT_HALF));
+    // ln m = 2 atanh(s) with s = (m − 1)/(m + 1), |s| <= 0.172.
+    let f = m - 1.0;
+    let s = f / (2.0 + f);
+    let s2 = s * s;
+    let p = s2.mul_add(1.0 / 9.0, 1.0 / 7.0);
+    let p = s2.mul_add(p, 1.0 / 5.0);
+    let p = s2.mul_add(p, 1.0 / 3.0);
+    // 2s = f − s·f: written so, the largest part is exact.
+    let ln_m = f - s * (f - 2.0 * s2 * p);
+    let sum = e.mul_add(LN_2_HIGH, e.mul_add(LN_2_LOW, ln_m));
+    // NaN and infinity stay visible.
+    0.0f32.mul_add(x, sum)
+}
+
 /// ln(1 − tanh²u), exact where the direct formula saturates.
 #[inline(always)]
 pub fn ln_one_minus_tanh_squared(u: f32) -> f32 {
@@ -109,6 +131,14 @@ mod tests {
         assert!(worst(exp_m1, f64::exp_m1, 20.0).1 < 5e-7);
         assert!(worst(sigmoid, |x| 1.0 / (1.0 + (-x).exp()), 30.0).1 < 5e-7);
         assert!(worst(softplus, |x| x.max(0.0) + (-x.abs()).exp().ln_1p(), 30.0).1 < 5e-7);
+        let mut worst_ln = 0.0f64;
+        for i in 1..400_000 {
+            let x = (-80.0 + i as f64 * 4e-4).exp() as f32;
+            let (got, want) = (f64::from(ln(x)), f64::from(x).ln());
+            worst_ln = worst_ln.max((got - want).abs() / want.abs().max(1e-2));
+        }
+        assert!(worst_ln < 5e-7, "{worst_ln:e}");
+        assert!(ln(f32::NAN).is_nan() && !ln(f32::INFINITY).is_finite() && ln(1.0) == 0.0);
         assert!(worst(ln_one_minus_tanh_squared, |u| -2.0 * u.cosh().ln(), 12.0).0 < 1e-5);
     }
 

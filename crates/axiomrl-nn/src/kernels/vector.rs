@@ -39,6 +39,22 @@ pub fn reduce(a: &[f32], b: &[f32], f: impl Fn(f32, f32, f32) -> f32) -> f32 {
     sum_lanes(&lanes)
 }
 
+/// The largest value, negative infinity without any; a NaN is passed over.
+#[inline(always)]
+pub fn largest(values: &[f32]) -> f32 {
+    let larger = |a: f32, b: f32| if b > a { b } else { a };
+    // Several at a time, so that none has to wait for the one before; the largest is the same in any order.
+    let mut lanes = [f32::NEG_INFINITY; LANES];
+    let chunks = values.chunks_exact(LANES);
+    let tail = chunks.remainder();
+    for chunk in chunks {
+        for i in 0..LANES {
+            lanes[i] = larger(lanes[i], chunk[i]);
+        }
+    }
+    tail.iter().chain(&lanes).fold(f32::NEG_INFINITY, |m, x| larger(m, *x))
+}
+
 simd! {
     /// `target += values`.
     pub fn add_assign(target: &mut [f32], values: &[f32]) {

@@ -1,7 +1,8 @@
 //! The stochastic half of a world model's state: how it is drawn from its statistics, and how gradients pass the draw.
 
+use crate::buffers::Pooled;
 use crate::kernels::dispatch::simd;
-use crate::kernels::math::{exp, exp_m1, softplus};
+use crate::kernels::math::{exp, exp_m1, ln, softplus};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution as _, StandardNormal};
@@ -115,34 +116,49 @@ impl Latent {
     pub(crate) fn sample_backward(&self, stats: &[f32], noise: &[f32], dz: &[f32], grad: &mut [f32]) {
         match *self {
             Latent::Gaussian { size, .. } => gaussian_backward(noise, dz, size, grad),
-            Latent::Categorical { classes, unimix, .. } => straight_through(stats, dz, classes, unimix, grad),
+            Latent::Categorical { classes, unimix, .. } => {
+                straight_through(stats, dz, classes, unimix, &mut Pooled::new(stats.len()), grad);
+            }
         }
     }
 }
 
-/// Softmax of one group into `s`, summed from first to last; returns the logarithm of Σ exp.
+/// Softmax of every group of `classes` logits, each summed from first to last; `sums`, unless empty, receives ln Σ eˣ of each.
+///
+/// The exponentials of all groups are one loop: a group alone is too short a one.
 #[inline(always)]
-pub fn softmax(logits: &[f32], s: &mut [f32]) -> f32 {
-    let largest = logits.iter().fold(f32::NEG_INFINITY, |m, x| if *x > m { *x } else { m });
+pub fn softmax_groups(logits: &[f32], classes: usize, s: &mut [f32], sums: &mut [f32]) {
+    for (s, logits) in s.chunks_exact_mut(classes).zip(logits.chunks_exact(classes)) {
+        s.fill(logits.iter().fold(f32::NEG_INFINITY, |m, x| if *x > m { *x } else { m }));
+    }
+    if !sums.is_empty() {
+        for (sum, s) in sums.iter_mut().zip(s.chunks_exact(classes)) {
+            *sum = s[0];
+        }
+    }
     for (s, x) in s.iter_mut().zip(logits) {
-        *s = exp(*x - largest);
+        *s = exp(*x - *s);
     }
-    let mut total = 0.0;
-    for s in s.iter() {
-        total += *s;
+    for (group, s) in s.chunks_exact_mut(classes).enumerate() {
+        let mut total = 0.0;
+        for s in s.iter() {
+            total += *s;
+        }
+        let scale = 1.0 / total;
+        for s in s.iter_mut() {
+            *s *= scale;
+        }
+        if let Some(sum) = sums.get_mut(group) {
+            *sum += ln(total);
+        }
     }
-    let scale = 1.0 / total;
-    for s in s.iter_mut() {
-        *s *= scale;
-    }
-    largest + total.ln()
 }
 
 simd! {
     fn sample_classes(stats: &[f32], noise: &[f32], classes: usize, unimix: f32, z: &mut [f32]) {
         let (keep, floor) = (1.0 - unimix, unimix / classes as f32);
-        for ((logits, z), noise) in stats.chunks_exact(classes).zip(z.chunks_exact_mut(classes)).zip(noise) {
-            softmax(logits, z);
+        softmax_groups(stats, classes, z, &mut []);
+        for (z, noise) in z.chunks_exact_mut(classes).zip(noise) {
             // The first class whose cumulated probability exceeds the noise; a crumb left by rounding belongs to the last.
             let (mut chosen, mut cumulated) = (classes - 1, 0.0);
             for (k, s) in z.iter().enumerate() {
@@ -160,19 +176,16 @@ simd! {
         }
     }
 
-    fn straight_through(stats: &[f32], dz: &[f32], classes: usize, unimix: f32, grad: &mut [f32]) {
+    fn straight_through(stats: &[f32], dz: &[f32], classes: usize, unimix: f32, s: &mut [f32], grad: &mut [f32]) {
         let keep = 1.0 - unimix;
-        let mut room = [0.0f32; 256];
-        assert!(classes <= room.len(), "at most 256 classes");
-        let s = &mut room[..classes];
-        let groups = stats.chunks_exact(classes).zip(dz.chunks_exact(classes)).zip(grad.chunks_exact_mut(classes));
-        for ((logits, dz), grad) in groups {
-            softmax(logits, s);
+        softmax_groups(stats, classes, s, &mut []);
+        let groups = s.chunks_exact(classes).zip(dz.chunks_exact(classes)).zip(grad.chunks_exact_mut(classes));
+        for ((s, dz), grad) in groups {
             let mut along = 0.0;
             for (s, dz) in s.iter().zip(dz) {
                 along = s.mul_add(*dz, along);
             }
-            for ((g, s), dz) in grad.iter_mut().zip(s.iter()).zip(dz) {
+            for ((g, s), dz) in grad.iter_mut().zip(s).zip(dz) {
                 *g = (keep * *s).mul_add(*dz - along, *g);
             }
         }
@@ -255,7 +268,7 @@ mod tests {
         let (latent, draws) = (categorical(4, 0.04), 100_000usize);
         let logits = [1.0, 0.0, -0.5, -1000.0];
         let mut s = [0.0; 4];
-        softmax(&logits, &mut s);
+        softmax_groups(&logits, 4, &mut s, &mut []);
         let noise = latent.draw_noise(draws, &mut ChaCha8Rng::seed_from_u64(5));
         let mut z = vec![0.0; 4 * draws];
         latent.sample(&logits.repeat(draws), &noise, &mut z);

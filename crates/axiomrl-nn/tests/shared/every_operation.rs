@@ -1,9 +1,9 @@
 //! Every operation on one device, as numbers: outputs, then gradients.
 
 use axiomrl_nn::{
-    Activation, CellKind, ConvLayer, ConvNet, ConvSpec, Decoder, DecoderSpec, Device, Init, LogStdBounds, Mlp, MlpSpec,
-    Params, Recurrent, RecurrentSpec, ResidualNet, ResidualSpec, Tensor, fused_loss, gradients, leaf_on, tanh_gaussian,
-    try_gradients, values,
+    Activation, CellKind, ConvLayer, ConvNet, ConvSpec, Decoder, DecoderSpec, Device, Init, Latent, LogStdBounds, Mlp,
+    MlpSpec, Params, Recurrent, RecurrentSpec, ResidualNet, ResidualSpec, Rssm, RssmSpec, Tensor, Window, fused_loss,
+    gradients, leaf_on, tanh_gaussian, try_gradients, values,
 };
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -52,6 +52,7 @@ pub fn run(device: &Device) -> Numbers {
     mlps(&mut numbers, device);
     image_networks(&mut numbers, device);
     recurrences(&mut numbers, device);
+    world_models(&mut numbers, device);
     let head = rows(4, 6, device);
     for bounds in [LogStdBounds::Clamp(-0.5, 0.5), LogStdBounds::Tanh(-5.0, 2.0)] {
         let sampled = tanh_gaussian(head.clone(), &wave(12, 0.9), bounds);
@@ -65,7 +66,8 @@ fn mlps(numbers: &mut Numbers, device: &Device) {
     for activation in activations {
         let spec = MlpSpec::new(5, &[16, 8], 3, activation).with_layer_norm().with_dropout(0.2);
         let after = MlpSpec::new(5, &[16, 8], 3, activation).with_layer_norm_after();
-        for (spec, members) in [(MlpSpec::new(5, &[16], 3, activation), 1), (spec, 3), (after, 2)] {
+        let rms = MlpSpec::new(5, &[16, 8], 3, activation).with_rms_norm();
+        for (spec, members) in [(MlpSpec::new(5, &[16], 3, activation), 1), (spec, 3), (after, 2), (rms, 1)] {
             let net = Mlp::new(spec, members, &Init::pytorch(), &mut rng());
             let what = format!("MLP {activation:?} of {members}");
             let (params, x) = (net.params.tracked_on(device), rows(6, 5, device));
@@ -106,10 +108,39 @@ fn image_networks(numbers: &mut Numbers, device: &Device) {
     let y = conv.forward_u8(bytes[..168].to_vec(), 2, params.clone());
     record(numbers, "convolutions, bytes", y, &params, []);
 
+    let normed = ConvSpec::new([7, 6, 2], &layers, Activation::Silu).with_rms_norm();
+    let conv = ConvNet::new(normed, &Init::pytorch(), &mut rng());
+    let (params, x) = (tracked(&conv.params), rows(3, 84, device));
+    record(numbers, "normed convolutions", conv.forward(x.clone(), params.clone()), &params, [&x]);
+
     let spec = DecoderSpec::for_image(5, [16, 16, 2]).expect("a size it knows");
     let decoder = Decoder::new(spec, &Init::pytorch(), &mut rng());
     let (params, x) = (tracked(&decoder.params), rows(3, 5, device));
     record(numbers, "decoder", decoder.forward(x.clone(), params.clone()), &params, [&x]);
+}
+
+fn world_models(numbers: &mut Numbers, device: &Device) {
+    let choices = Latent::Categorical { groups: 2, classes: 3, unimix: 0.01 };
+    let normal = Latent::Gaussian { size: 4, min_std: 0.1 };
+    for spec in
+        [RssmSpec::v1(normal, 6, 5, 4, 2), RssmSpec::v2(choices, 6, 5, 4, 2), RssmSpec::v3(choices, 6, 2, 5, 4, 2)]
+    {
+        let model = Rssm::new(spec.clone(), &mut rng());
+        let (steps, batch) = (3, 2);
+        let total = steps * batch;
+        let window = Window {
+            steps,
+            rows: batch,
+            actions: &wave(total * spec.actions, 0.7),
+            is_first: &(0..total).map(|i| i % 4 == 1).collect::<Vec<_>>(),
+            noise: &spec.latent.draw_noise(total, &mut rng()),
+            start: &vec![0.0; batch * spec.features()],
+        };
+        let (params, tokens) = (model.params.tracked_on(device), rows(total, spec.tokens, device));
+        let observed = model.observe(tokens.clone(), params.clone(), window);
+        let all = Tensor::cat(vec![observed.features, observed.posterior, observed.prior], 1);
+        record(numbers, &format!("{:?}", spec.core), all, &params, [&tokens]);
+    }
 }
 
 fn recurrences(numbers: &mut Numbers, device: &Device) {

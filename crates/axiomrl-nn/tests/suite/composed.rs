@@ -4,8 +4,8 @@
 
 use crate::reference::{assert_close, grad_of, network, normal, rng};
 use axiomrl_nn::{
-    Activation, CellKind, ConvNet, ConvSpec, Device, Init, LogStdBounds, MlpSpec, Recurrent, RecurrentSpec, Tensor,
-    composed, fused_loss, leaf, leaf_on, tanh_gaussian, values,
+    Activation, CellKind, ConvLayer, ConvNet, ConvSpec, Decoder, DecoderSpec, Device, Init, LogStdBounds, MlpSpec,
+    Params, Recurrent, RecurrentSpec, Tensor, composed, fused_loss, leaf, leaf_on, tanh_gaussian, values,
 };
 
 /// Compares outputs and the gradients of every leaf; `run` gets fresh leaves and whether to take the fused way.
@@ -32,7 +32,13 @@ fn compare<const D: usize>(
 fn perceptrons_with_dropout_and_layer_norm() {
     for (members, activation) in [(1, Activation::Elu), (3, Activation::Silu)] {
         let spec = MlpSpec::new(4, &[16, 8], 3, activation).with_dropout(0.3);
-        for spec in [spec.clone().with_layer_norm(), spec.with_layer_norm_after()] {
+        let specs = [
+            spec.clone().with_layer_norm(),
+            spec.clone().with_layer_norm_after(),
+            spec.clone().with_rms_norm(),
+            spec.with_rms_norm().with_output_layer_norm(),
+        ];
+        for spec in specs {
             let net = network(spec, members, 1);
             let leaves = || vec![leaf(&normal(28, 1), [7, 4]).require_grad(), net.params.tracked()];
             for seed in [None, Some(5)] {
@@ -49,6 +55,12 @@ fn perceptrons_with_dropout_and_layer_norm() {
     }
 }
 
+/// Every parameter random: biases and norms too.
+fn scatter(params: &mut Params) {
+    let noise = normal(params.as_slice().len(), 9);
+    params.make_mut().iter_mut().zip(noise).for_each(|(p, n)| *p += 0.1 * n);
+}
+
 #[test]
 fn convolutions_and_recurrences() {
     let net = ConvNet::new(ConvSpec::small([16, 16, 2]), &Init::pytorch(), &mut rng(2));
@@ -57,6 +69,26 @@ fn convolutions_and_recurrences() {
         let (x, params) = (leaves[0].clone(), leaves[1].clone());
         if fused { net.forward(x, params) } else { composed::conv(&net.spec, x, params) }
     });
+    for activation in [Activation::Elu, Activation::Silu] {
+        let layers = [ConvLayer::new(6, 5, 2, 2), ConvLayer::new(4, 4, 2, 0)];
+        let spec = ConvSpec::new([14, 16, 2], &layers, activation).with_rms_norm();
+        let mut net = ConvNet::new(spec, &Init::pytorch(), &mut rng(2));
+        scatter(&mut net.params);
+        let leaves = || vec![leaf(&normal(3 * 448, 1), [3, 448]).require_grad(), net.params.tracked()];
+        compare("normed convolutions", &leaves, &|leaves, fused| {
+            let (x, params) = (leaves[0].clone(), leaves[1].clone());
+            if fused { net.forward(x, params) } else { composed::conv(&net.spec, x, params) }
+        });
+        let spec = DecoderSpec::new(5, [3, 2, 6], &[5, 3], activation).with_rms_norm();
+        let mut net = Decoder::new(spec, &Init::pytorch(), &mut rng(2));
+        scatter(&mut net.params);
+        assert_eq!(net.spec.layout().iter().map(|t| t.len()).sum::<usize>(), net.spec.param_count());
+        let leaves = || vec![leaf(&normal(15, 1), [3, 5]).require_grad(), net.params.tracked()];
+        compare("a normed decoder", &leaves, &|leaves, fused| {
+            let (x, params) = (leaves[0].clone(), leaves[1].clone());
+            if fused { net.forward(x, params) } else { composed::decoder(&net.spec, x, params) }
+        });
+    }
     for kind in [CellKind::Lstm, CellKind::Gru] {
         let net = Recurrent::new(RecurrentSpec::new(kind, 3, 5), &mut rng(3));
         let width = net.spec.state_width();

@@ -18,3 +18,4 @@ mod rssm;
 mod sampling;
 mod tangents;
 mod threads;
+mod two_hot;

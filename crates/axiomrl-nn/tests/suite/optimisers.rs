@@ -2,8 +2,8 @@
 
 use crate::reference::{assert_close, normal};
 use axiomrl_nn::{
-    Adam, AdamConfig, NnError, Optimizer, OptimizerConfig, Params, RmsProp, RmsPropConfig, Sgd, SgdConfig, Tensor,
-    values,
+    Adam, AdamConfig, LaProp, LaPropConfig, NnError, Optimizer, OptimizerConfig, Params, RmsProp, RmsPropConfig, Sgd,
+    SgdConfig, Tensor, values,
 };
 use burn::module::{Module, Param};
 use burn::optim::{AdamConfig as BurnAdam, AdamWConfig as BurnAdamW, GradientsParams};
@@ -175,4 +175,64 @@ fn the_two_forms_of_rmsprop_begin_differently() {
     close(path(RmsPropConfig { initial_square: 0.0, ..tf }, &[1.0, 0.5]), &[-0.006_996_50, -0.010_138_3]);
     close(path(torch, &[1e-3]), &[-0.006_363_64]);
     close(path(tf, &[1e-3]), &[-7.035_23e-7]);
+}
+
+#[test]
+fn laprop_by_hand() {
+    let mut params = Params::from_vec(1, 2, vec![1.0, 0.0]);
+    let mut laprop = LaProp::new(2, &[2], LaPropConfig::default());
+    // Clipped from norm .5 to .3·‖(1, 0)‖, so (.18, .24); brought to scale (1, 1) whatever its size, and at rate 0 nothing moves.
+    laprop.step(&mut params, &[0.3, 0.4], 0.0);
+    assert_eq!(params.as_slice(), [1.0, 0.0]);
+    let state = Optimizer::LaProp(laprop.clone());
+    let square = state.buffers().into_iter().find(|(name, _)| *name == "square").expect("there").1.to_vec();
+    assert!((square[0] - 1e-3 * 0.18 * 0.18).abs() < 1e-9 && (square[1] - 1e-3 * 0.24 * 0.24).abs() < 1e-9);
+    laprop.step(&mut params, &[0.3, 0.4], 0.01);
+    for (got, want) in params.as_slice().iter().zip([0.99, -0.01]) {
+        assert!((got - want).abs() < 1e-6, "{got} {want}");
+    }
+}
+
+#[test]
+fn laprop_clips_every_tensor_by_itself() {
+    let square_of = |values: Vec<f32>, tensors: &[usize], grad: &[f32]| {
+        let mut params = Params::from_vec(1, values.len(), values);
+        let mut laprop = LaProp::new(grad.len(), tensors, LaPropConfig { beta2: 0.0, ..LaPropConfig::default() });
+        laprop.step(&mut params, grad, 0.0);
+        let state = Optimizer::LaProp(laprop);
+        // With no memory the mean square is that of the clipped gradient.
+        state.buffers()[1].1.iter().map(|v| v.sqrt()).collect::<Vec<_>>()
+    };
+    let close = |got: Vec<f32>, want: &[f32]| {
+        got.iter()
+            .zip(want)
+            .for_each(|(got, want)| assert!((got - want).abs() < 1e-5 * want.max(1e-3), "{got} {want}"));
+    };
+    // A tensor of zeros counts as one of norm 1e-3.
+    close(square_of(vec![0.0, 0.0], &[2], &[3.0, 4.0]), &[0.6 * 3e-4, 0.8 * 3e-4]);
+    // Apart, the first is clipped and the second is not; as one tensor both shrink alike.
+    close(square_of(vec![1.0, 10.0], &[1, 1], &[3.0, 1.0]), &[0.3, 1.0]);
+    let one = (10f32.powi(2) + 1.0).sqrt() * 0.3;
+    let factor = (one / 10f32.sqrt()).min(1.0);
+    close(square_of(vec![1.0, 10.0], &[2], &[3.0, 1.0]), &[3.0 * factor, factor]);
+    // Two members of one tensor each.
+    close(square_of(vec![1.0, 10.0], &[1], &[3.0, 1.0]), &[0.3, 1.0]);
+}
+
+#[test]
+fn laprop_goes_on_from_its_saved_state() {
+    let config = OptimizerConfig::LaProp(LaPropConfig::default());
+    let (len, tensors) = (70_001, [70_000, 1]);
+    let (mut params, grad) = (Params::from_vec(1, len, normal(len, 1)), normal(len, 2));
+    let mut first = Optimizer::for_tensors(&config, len, &tensors);
+    (0..3).for_each(|_| first.step(&mut params, &grad, 1e-3, 0.5));
+    let mut second = Optimizer::for_tensors(&config, len, &tensors);
+    second.set_step_count(first.step_count());
+    for ((_, to), (_, from)) in second.buffers_mut().into_iter().zip(first.buffers()) {
+        to.copy_from_slice(from);
+    }
+    let mut again = Params::from_vec(1, len, params.as_slice().to_vec());
+    first.step(&mut params, &grad, 1e-3, 1.0);
+    axiomrl_nn::with_threads(1, || second.step(&mut again, &grad, 1e-3, 1.0));
+    assert_eq!(params.as_slice(), again.as_slice());
 }

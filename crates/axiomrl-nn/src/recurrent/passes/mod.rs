@@ -9,10 +9,9 @@ mod forward;
 pub use backward::{Trace, backward};
 pub use forward::forward;
 
-use crate::buffers::Pooled;
+use crate::buffers::{Gathered, Pooled};
 use crate::recurrent::{CellKind, RecurrentSpec};
 use crate::threads::SPLIT_FLOPS;
-use std::ops::Deref;
 use std::slice::ChunksExactMut;
 
 /// A sequence evaluation: everything but the numbers.
@@ -105,22 +104,6 @@ fn halves_of_steps(values: &mut [f32], rows: usize, half: usize, width: usize) -
 
 fn steps_of(values: &mut [f32], rows: usize, width: usize) -> ChunksExactMut<'_, f32> {
     values.chunks_exact_mut((rows * width).max(1))
-}
-
-/// A chunk's rows: the caller's slice when the chunk is everything.
-enum Gathered<'a> {
-    Borrowed(&'a [f32]),
-    Copied(Pooled),
-}
-
-impl Deref for Gathered<'_> {
-    type Target = [f32];
-    fn deref(&self) -> &[f32] {
-        match self {
-            Gathered::Borrowed(values) => values,
-            Gathered::Copied(values) => values,
-        }
-    }
 }
 
 /// The parameters of a cell inside its flat vector.

@@ -14,9 +14,8 @@ use super::dense::LayerTrace;
 use super::plan::Plan;
 use super::spec::{RssmCore, RssmSpec};
 use super::{Window, head};
-use crate::buffers::Pooled;
+use crate::buffers::{Gathered, Pooled};
 use crate::threads::SPLIT_FLOPS;
-use std::borrow::Cow;
 
 /// A window and the model that looks at it.
 #[derive(Clone, Copy)]
@@ -76,13 +75,15 @@ impl Chunk<'_> {
     }
 
     /// This chunk's rows of every step, contiguous.
-    fn gather<'a>(&self, values: &'a [f32], width: usize) -> Cow<'a, [f32]> {
+    fn gather<'a>(&self, values: &'a [f32], width: usize) -> Gathered<'a> {
         if self.rows == self.job.window.rows {
-            return Cow::Borrowed(values);
+            return Gathered::Borrowed(values);
         }
-        let mut copy = Vec::with_capacity(self.total() * width);
-        (0..self.steps()).for_each(|step| copy.extend_from_slice(self.at(values, step, width)));
-        Cow::Owned(copy)
+        let mut copy = Pooled::new(self.total() * width);
+        for (step, copy) in copy.chunks_exact_mut((self.rows * width).max(1)).enumerate() {
+            copy.copy_from_slice(self.at(values, step, width));
+        }
+        Gathered::Copied(copy)
     }
 
     /// Puts contiguous rows back among those of the other chunk, `target_width` apart and from column `column` on.
