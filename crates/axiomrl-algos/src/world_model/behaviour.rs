@@ -279,3 +279,6 @@ fn weighted_mean(values: &[f32], weights: &[f32]) -> f32 {
     let sum = values.iter().zip(weights).map(|(value, weight)| f64::from(value * weight)).sum::<f64>();
     (sum / values.len().max(1) as f64) as f32
 }
+
+#[cfg(test)]
+mod tests;
