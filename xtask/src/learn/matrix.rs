@@ -68,6 +68,11 @@ const EXPERT_DRIVES: Control = Control { name: "expert_drives", set: &["algo_kwa
 /// A policy that does what it is told earns less when it is told to.
 const ASKED_FOR_LITTLE: Control = Control { name: "asked_for_150", set: &["algo_kwargs.target_return=150"] };
 
+/// Scores of other candidates: steps as long as ever, and no reason for them.
+const PERMUTED_SCORES: Control = Control { name: "permuted_scores", set: &["algo_kwargs.permute_scores=true"] };
+/// Every step is one down instead of up.
+const REVERSED_STEP: Control = Control { name: "reversed_step", set: &["algo_kwargs.minimize=true"] };
+
 /// All rows, in the order of the report.
 pub const MATRIX: &[Row] = &[
     row("dqn/cartpole", "CartPole-v1", 475.0, 50_000).fast(),
@@ -142,6 +147,12 @@ pub const MATRIX: &[Row] = &[
     // Marks of tasks with goals are the part of the episodes that must reach theirs.
     row("her/bitflip", "BitFlip-v0", 0.95, 30_000),
     row("her/point_goal", "PointGoal-v0", 0.95, 20_000),
+    row("ars/cartpole", "CartPole-v1", 475.0, 50_000),
+    // Random search alone solves CartPole now and then: these two count.
+    row("ars/acrobot", "Acrobot-v1", -110.0, 500_000),
+    row("ars/pendulum", "Pendulum-v1", -300.0, 1_000_000),
+    row("openai_es/cartpole", "CartPole-v1", 475.0, 150_000),
+    row("cem/cartpole", "CartPole-v1", 475.0, 150_000),
     // Recorded data: the limit is one of updates where no step is taken. `mixed` is half random, `narrow` one expert.
     row("rlpd/mountaincarcontinuous", "MountainCarContinuous-v0", 90.0, 10_000),
     row("rlpd/pendulum", "Pendulum-v1", -200.0, 2000),
@@ -207,6 +218,17 @@ pub const MATRIX: &[Row] = &[
     row("gail/context", "Context-v0", 20.0, 40_000).control(FROZEN_DISCRIMINATOR).sampled(),
     // A linear expert is copied well enough without ever correcting the copy: no control here, but worth knowing.
     row("dagger/cartpole", "CartPole-v1", 490.0, 2500).control(EXPERT_DRIVES).reported(),
+    row("ars/cartpole", "CartPole-v1", 475.0, 50_000).control(NO_LEARNING),
+    row("ars/cartpole", "CartPole-v1", 475.0, 50_000).control(REVERSED_STEP),
+    row("ars/acrobot", "Acrobot-v1", -110.0, 500_000).control(PERMUTED_SCORES),
+    row("ars/acrobot", "Acrobot-v1", -110.0, 500_000).control(REVERSED_STEP),
+    row("ars/pendulum", "Pendulum-v1", -300.0, 1_000_000).control(PERMUTED_SCORES),
+    row("openai_es/cartpole", "CartPole-v1", 475.0, 150_000).control(REVERSED_STEP),
+    row("cem/cartpole", "CartPole-v1", 475.0, 150_000).control(REVERSED_STEP),
+    // A walk by chance passes as often as a random linear policy does.
+    row("ars/cartpole", "CartPole-v1", 475.0, 50_000).control(PERMUTED_SCORES).reported(),
+    row("openai_es/cartpole", "CartPole-v1", 475.0, 150_000).control(PERMUTED_SCORES).reported(),
+    row("cem/cartpole", "CartPole-v1", 475.0, 150_000).control(PERMUTED_SCORES).reported(),
     // Chance reaches some goals; a fifth of them would already be much.
     row("her/bitflip", "BitFlip-v0", 0.2, 30_000).control(NO_HINDSIGHT),
     // Wide goals are met by chance often enough to be learned without hindsight, but not without learning.

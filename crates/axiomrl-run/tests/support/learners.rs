@@ -72,6 +72,9 @@ pub const FROM_DATA: &[(&str, &[&str])] = &[
     ("dagger", &[]),
 ];
 
+/// The same for those that search in the parameters of a policy, which know no values: `tests/population.rs` is about them.
+pub const POPULATIONS: &[(&str, &[&str])] = &[("ars", &[]), ("openai_es", &[]), ("cem", &[])];
+
 /// One registered algorithm for each path through the code.
 pub fn learners() -> impl Iterator<Item = &'static AlgoEntry> {
     registry().iter().filter(|entry| LEARNERS.iter().any(|(name, _)| *name == entry.name))
@@ -85,4 +88,12 @@ pub fn from_data() -> impl Iterator<Item = &'static AlgoEntry> {
 /// Whether a name is one of those.
 pub fn is_from_data(entry: &AlgoEntry) -> bool {
     FROM_DATA.iter().any(|(name, over)| *name == entry.name || over.contains(&entry.name))
+}
+
+pub fn populations() -> impl Iterator<Item = &'static AlgoEntry> {
+    registry().iter().filter(|entry| is_population(entry))
+}
+
+pub fn is_population(entry: &AlgoEntry) -> bool {
+    POPULATIONS.iter().any(|(name, _)| *name == entry.name)
 }

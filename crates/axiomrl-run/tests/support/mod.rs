@@ -4,7 +4,7 @@
 mod learners;
 
 #[allow(unused_imports, reason = "each test file uses its own part")]
-pub use learners::{FROM_DATA, LEARNERS, from_data, is_from_data, learners};
+pub use learners::{FROM_DATA, LEARNERS, POPULATIONS, from_data, is_from_data, is_population, learners, populations};
 
 use axiomrl_algos::registry::ActionKind;
 use axiomrl_algos::{ActInput, AlgoEntry, Memory, Mode};
