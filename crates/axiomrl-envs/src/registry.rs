@@ -2,9 +2,9 @@
 
 use crate::kwargs::Kwargs;
 use crate::native::{
-    Acrobot, BitFlip, CartPole, CartPoleFixedHorizon, CartPolePixels, Catch, CatchTold, Context, DeepSea, Faulty, Hidden,
-    Identity, IdentityMasked, MountainCar, MountainCarContinuous, Pendulum, PendulumPixels, PointGoal, PointMass,
-    Probe, ProbeKind,
+    Acrobot, BitFlip, CartPole, CartPoleFixedHorizon, CartPolePixels, Catch, CatchTold, Context, DeepSea, Faulty,
+    Hidden, Identity, IdentityMasked, MountainCar, MountainCarContinuous, Pendulum, PendulumPixels, PointGoal,
+    PointMass, Probe, ProbeKind,
 };
 use crate::wrappers::{ObsMask, TimeLimit};
 use crate::{BoxSpace, EachEnv, Env, EnvError, EnvSource, Space, Wrapping};

@@ -4,7 +4,10 @@ mod support;
 
 use axiomrl_algos::registry::ActionKind;
 use axiomrl_algos::{AlgoEntry, registry};
-use support::{actions, config, forms, is_from_data, is_planner, is_world_model, learners, remembers, trained, values};
+use support::{
+    actions, config, forms, is_from_data, is_planner, is_population, is_world_model, learners, remembers, trained,
+    values,
+};
 
 const STEPS: u64 = 2500;
 
@@ -52,7 +55,8 @@ fn probe_2_the_value_depends_on_the_observation() {
 #[test]
 fn probe_3_the_future_is_discounted() {
     // Every name, not only every learner: this is where its own way to value the future shows.
-    let values_futures = |entry: &&AlgoEntry| !is_from_data(entry) && !is_planner(entry) && !is_world_model(entry);
+    let elsewhere = [is_from_data, is_planner, is_world_model, is_population];
+    let values_futures = |entry: &&AlgoEntry| !elsewhere.iter().any(|is| is(entry));
     each_of(registry().iter().filter(values_futures), |entry, suffix, _| {
         let (mut policy, _) = trained(config(entry, &format!("Probe3{suffix}-v0"), STEPS, 3, &[]));
         let found = values(&mut policy, &[0.0, 1.0]);

@@ -194,6 +194,7 @@ fn catalogue(kind: Kind, continuous: bool) -> Catalogue {
 fn run_file(algo: &str, env: &str, total: u64, num_envs: usize) -> String {
     let settings = match algo {
         "ppo" => "num_steps: 16, minibatch_size: 32, update_epochs: 4, hidden_sizes: [16], learning_rate: 3e-3",
+        "ars" => "hidden_sizes: [8], learning_rate: 0.1, noise_std: 0.3, num_directions: 4, num_top_directions: 2",
         "sac" => "hidden_sizes: [16, 16], learning_starts: 50, batch_size: 32, buffer_capacity: 2000",
         _ => "hidden_sizes: [16], learning_starts: 50, batch_size: 32, buffer_capacity: 2000, learning_rate: 3e-3",
     };
@@ -235,7 +236,9 @@ fn through_a_stop(catalogue: &Catalogue, file: &str, total: u64) -> (Outcome, Ev
 
 #[test]
 fn environments_without_snapshots_begin_new_episodes_when_resumed() {
-    for (algo, continuous, total) in [("ppo", false, 1200), ("dqn", false, 800), ("sac", true, 600)] {
+    for (algo, continuous, total) in
+        [("ppo", false, 1200), ("dqn", false, 800), ("sac", true, 600), ("ars", false, 4000)]
+    {
         let file = run_file(algo, "Walk-v0", total, 3);
         let (outcome, evaluation) = through_a_stop(&catalogue(Kind::Forgetful, continuous), &file, total);
         assert!(outcome.steps >= total && outcome.steps < total + 3, "{algo}: whole rounds, {}", outcome.steps);
@@ -245,7 +248,9 @@ fn environments_without_snapshots_begin_new_episodes_when_resumed() {
 
 #[test]
 fn batches_that_step_together_and_reset_in_a_step_of_their_own() {
-    for (algo, continuous, total) in [("ppo", false, 1200), ("dqn", false, 800), ("sac", true, 600)] {
+    for (algo, continuous, total) in
+        [("ppo", false, 1200), ("dqn", false, 800), ("sac", true, 600), ("ars", false, 4000)]
+    {
         let file = run_file(algo, "Herd-v0", total, 8);
         let (outcome, evaluation) = through_a_stop(&catalogue(Kind::Forgetful, continuous), &file, total);
         assert!(outcome.steps >= total && outcome.steps < total + 3, "{algo}: {}", outcome.steps);
@@ -263,7 +268,7 @@ fn images_and_vectors_together() {
 
 #[test]
 fn a_failing_environment_is_saved_and_explained() {
-    for algo in ["ppo", "dqn"] {
+    for algo in ["ppo", "dqn", "ars"] {
         let root = tempfile::tempdir().unwrap();
         let run = root.path().join("run");
         let flaky = catalogue(Kind::Flaky(251), false);

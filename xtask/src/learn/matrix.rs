@@ -91,20 +91,21 @@ const RANDOM_MODEL: Control = Control { name: "random_model", set: &["algo_kwarg
 const NO_DIVERGENCE: Control =
     Control { name: "no_divergence", set: &["algo_kwargs.dyn_scale=0", "algo_kwargs.rep_scale=0"] };
 /// The critic on replayed rows stands in for the two that follow: it is off in both arms.
-const NO_REPLAY_CRITIC: Control =
-    Control { name: "no_replay_critic", set: &["algo_kwargs.replay_critic_scale=0"] };
+const NO_REPLAY_CRITIC: Control = Control { name: "no_replay_critic", set: &["algo_kwargs.replay_critic_scale=0"] };
 /// A world without end, where every step pays.
 const NO_END: Control = Control {
     name: "no_continue_head",
     set: &["algo_kwargs.continue_head=false", "algo_kwargs.replay_critic_scale=0"],
 };
 /// Imagination that looks one step ahead.
-const SHORT_SIGHTED: Control = Control {
-    name: "horizon_1",
-    set: &["algo_kwargs.imagination_horizon=1", "algo_kwargs.replay_critic_scale=0"],
-};
+const SHORT_SIGHTED: Control =
+    Control { name: "horizon_1", set: &["algo_kwargs.imagination_horizon=1", "algo_kwargs.replay_critic_scale=0"] };
 /// As long steps as ever, and nothing that says where to.
 const NO_SIGNAL: Control = Control { name: "shuffled_advantages", set: &["algo_kwargs.shuffle_advantages=true"] };
+/// Scores of other candidates: steps as long as ever, and no reason for them.
+const PERMUTED_SCORES: Control = Control { name: "permuted_scores", set: &["algo_kwargs.permute_scores=true"] };
+/// Every step is one down instead of up.
+const REVERSED_STEP: Control = Control { name: "reversed_step", set: &["algo_kwargs.minimize=true"] };
 
 /// All rows, in the order of the report.
 pub const MATRIX: &[Row] = &[
@@ -197,6 +198,12 @@ pub const MATRIX: &[Row] = &[
     row("her/point_goal", "PointGoal-v0", 0.95, 20_000),
     row("mbpo/pendulum", "Pendulum-v1", -200.0, 5000),
     row("pets/pendulum", "Pendulum-v1", -250.0, 4000),
+    row("ars/cartpole", "CartPole-v1", 475.0, 50_000),
+    // Random search alone solves CartPole now and then: these two count.
+    row("ars/acrobot", "Acrobot-v1", -110.0, 500_000),
+    row("ars/pendulum", "Pendulum-v1", -300.0, 1_000_000),
+    row("openai_es/cartpole", "CartPole-v1", 475.0, 150_000),
+    row("cem/cartpole", "CartPole-v1", 475.0, 150_000),
     // Recorded data: the limit is one of updates where no step is taken. `mixed` is half random, `narrow` one expert.
     row("rlpd/mountaincarcontinuous", "MountainCarContinuous-v0", 90.0, 10_000),
     row("rlpd/pendulum", "Pendulum-v1", -200.0, 2000),
@@ -284,6 +291,17 @@ pub const MATRIX: &[Row] = &[
     row("gail/context", "Context-v0", 20.0, 40_000).control(FROZEN_DISCRIMINATOR).sampled(),
     // A linear expert is copied well enough without ever correcting the copy: no control here, but worth knowing.
     row("dagger/cartpole", "CartPole-v1", 490.0, 2500).control(EXPERT_DRIVES).reported(),
+    row("ars/cartpole", "CartPole-v1", 475.0, 50_000).control(NO_LEARNING),
+    row("ars/cartpole", "CartPole-v1", 475.0, 50_000).control(REVERSED_STEP),
+    row("ars/acrobot", "Acrobot-v1", -110.0, 500_000).control(PERMUTED_SCORES),
+    row("ars/acrobot", "Acrobot-v1", -110.0, 500_000).control(REVERSED_STEP),
+    row("ars/pendulum", "Pendulum-v1", -300.0, 1_000_000).control(PERMUTED_SCORES),
+    row("openai_es/cartpole", "CartPole-v1", 475.0, 150_000).control(REVERSED_STEP),
+    row("cem/cartpole", "CartPole-v1", 475.0, 150_000).control(REVERSED_STEP),
+    // A walk by chance passes as often as a random linear policy does.
+    row("ars/cartpole", "CartPole-v1", 475.0, 50_000).control(PERMUTED_SCORES).reported(),
+    row("openai_es/cartpole", "CartPole-v1", 475.0, 150_000).control(PERMUTED_SCORES).reported(),
+    row("cem/cartpole", "CartPole-v1", 475.0, 150_000).control(PERMUTED_SCORES).reported(),
     // Chance reaches some goals; a fifth of them would already be much.
     row("her/bitflip", "BitFlip-v0", 0.2, 30_000).control(NO_HINDSIGHT),
     // Wide goals are met by chance often enough to be learned without hindsight, but not without learning.

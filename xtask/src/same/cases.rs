@@ -139,6 +139,11 @@ pub const CASES: &[Case] = &[
     case("recurrent_td3", "recurrent_td3/pendulum_novel", 600, &[RECURRENT_AC]),
     case("goals", "her/bitflip", 800, &[ACTOR_CRITIC]),
     case("goals_box", "her/point_goal", 800, &[ACTOR_CRITIC]),
+    case("ars", "ars/cartpole", 1500, &[]).sees(4),
+    case("ars_network", "ars/acrobot", 9000, &[]).sees(6),
+    case("ars_box", "ars/pendulum", 3300, &[]).sees(3),
+    case("openai_es", "openai_es/cartpole", 2000, &[]).sees(4),
+    case("cem", "cem/cartpole", 4000, &[]).sees(4),
     // Settings.
     case("inside_a_round_ppo", "ppo/cartpole", INSIDE_A_ROUND, &[PPO, THREE_ENVIRONMENTS]).sees(4),
     case("inside_a_round_dqn", "rainbow_dqn/cartpole", INSIDE_A_ROUND, &[DQN, THREE_ENVIRONMENTS]).sees(4),

@@ -92,6 +92,9 @@ pub const WORLD_MODELS: &[(&str, &[&str])] = &[
     ("dreamerv3", &[]),
 ];
 
+/// The same for those that search in the parameters of a policy, which know no values: `tests/population.rs` is about them.
+pub const POPULATIONS: &[(&str, &[&str])] = &[("ars", &[]), ("openai_es", &[]), ("cem", &[])];
+
 /// One registered algorithm for each path through the code.
 pub fn learners() -> impl Iterator<Item = &'static AlgoEntry> {
     registry().iter().filter(|entry| LEARNERS.iter().any(|(name, _)| *name == entry.name))
@@ -124,4 +127,12 @@ pub fn planners() -> impl Iterator<Item = &'static AlgoEntry> {
 /// Whether a name has no values to be asked for.
 pub fn is_planner(entry: &AlgoEntry) -> bool {
     PLANNERS.iter().any(|(name, over)| *name == entry.name || over.contains(&entry.name))
+}
+
+pub fn populations() -> impl Iterator<Item = &'static AlgoEntry> {
+    registry().iter().filter(|entry| is_population(entry))
+}
+
+pub fn is_population(entry: &AlgoEntry) -> bool {
+    POPULATIONS.iter().any(|(name, _)| *name == entry.name)
 }

@@ -5,8 +5,8 @@ mod learners;
 
 #[allow(unused_imports, reason = "each test file uses its own part")]
 pub use learners::{
-    FROM_DATA, LEARNERS, PLANNERS, WORLD_MODELS, from_data, is_from_data, is_planner, is_world_model, learners, planners,
-    world_models,
+    FROM_DATA, LEARNERS, PLANNERS, POPULATIONS, WORLD_MODELS, from_data, is_from_data, is_planner, is_population,
+    is_world_model, learners, planners, populations, world_models,
 };
 
 use axiomrl_algos::registry::ActionKind;
