@@ -38,7 +38,7 @@ const WORKS: &[(&str, fn() -> Work)] = &[
     ("rssm_1m", || world::observed(world::ONE_M, 64, 16)),
     ("imagine_tiny", || world::imagined(world::TINY, 1024)),
     ("imagine_1m", || world::imagined(world::ONE_M, 1024)),
-    ("two_hot", || world::two_hot(15 * 1024)),
+    ("two_hot", || world::two_hot_head(15 * 1024)),
     ("rssm_act", || world::act(world::TINY)),
     ("sac_update", || sac::work(SacShape::default())),
 ];

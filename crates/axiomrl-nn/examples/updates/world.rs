@@ -1,7 +1,9 @@
 //! World models: what a window costs forward and backward, with the KL terms, and what imagination does.
 
 use crate::timing::{Work, wave};
-use axiomrl_nn::{FreeNats, KlSides, Latent, LatentKl, Rssm, RssmSpec, Window, fused_loss, gradients, leaf, recycled};
+use axiomrl_nn::{
+    FreeNats, KlSides, Latent, LatentKl, Rssm, RssmSpec, Window, fused_loss, gradients, leaf, recycled, two_hot,
+};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use std::hint::black_box;
@@ -62,7 +64,7 @@ pub fn imagined(size: Size, rows: usize) -> Work {
 }
 
 /// The loss and the means of a two-hot head over many rows.
-pub fn two_hot(rows: usize) -> Work {
+pub fn two_hot_head(rows: usize) -> Work {
     let (logits, targets) = (wave(rows * two_hot::BINS), wave(rows));
     let (mut each, mut means, mut grad) = (vec![0.0; rows], vec![0.0; rows], vec![0.0; rows * two_hot::BINS]);
     Work::new(format!("two-hot loss and means, {rows} rows"), 0.0, move || {

@@ -1,33 +1,16 @@
 //! A GRU in blocks. Layers: projections of state, latent and action, which all blocks see; the blocks' hidden layer over their own
 //! part of the state and the projections; and the blocks' gates.
 
-use super::{BackStep, CellBackward, CellForward, CellGrads, CellTrace, Dense, Rows};
+use super::{BackStep, CellBackward, CellForward, CellGrads, CellTrace, Dense, Rows, Widths};
 use crate::kernels::matmul::Left;
 use crate::kernels::packed::Packed;
 use crate::kernels::update_gates::{update_gates, update_gates_backward};
 use crate::rssm::dense::block_product;
 use crate::rssm::spec::RssmSpec;
 
-#[derive(Clone, Copy)]
-struct Widths {
-    deter: usize,
-    /// Of one block's state.
-    block: usize,
-    hidden: usize,
-    latent: usize,
-    actions: usize,
-}
-
-impl Widths {
-    fn of(spec: &RssmSpec, layers: &[Dense]) -> Self {
-        let RssmSpec { deter, hidden, actions, .. } = *spec;
-        Self { deter, block: layers[3].own, hidden, latent: spec.latent.width(), actions }
-    }
-
-    /// Rows of the hidden layer's weight that meet projection `index`.
-    fn shared(&self, index: usize) -> usize {
-        self.block + index * self.hidden
-    }
+/// The first row of the hidden layer's weight that meets projection `index`.
+fn shared_row(layers: &[Dense], index: usize) -> usize {
+    layers[3].own + index * layers[index].outputs
 }
 
 pub struct Forward<'a> {
@@ -44,13 +27,13 @@ pub struct Forward<'a> {
 
 impl<'a> Forward<'a> {
     pub fn new(spec: &RssmSpec, layers: &[Dense], params: &'a [f32]) -> Self {
-        let widths = Widths::of(spec, layers);
+        let widths = Widths::of(spec);
         Self {
             layers: layers.to_vec(),
             params,
             widths,
             projections: std::array::from_fn(|i| layers[i].pack(params, 0, layers[i].own)),
-            shared: std::array::from_fn(|i| layers[3].pack(params, widths.shared(i), widths.hidden)),
+            shared: std::array::from_fn(|i| layers[3].pack(params, shared_row(layers, i), widths.hidden)),
             own: layers[3].pack_blocks(params),
             gates: layers[4].pack_blocks(params),
         }
@@ -58,7 +41,7 @@ impl<'a> Forward<'a> {
 
     /// Projection `index` of `x`, and what it adds to the hidden layer's sums.
     fn project(&self, trace: &mut CellTrace, index: usize, rows: Rows, accumulate: bool) {
-        let Widths { deter, hidden, latent, actions, .. } = self.widths;
+        let Widths { deter, hidden, latent, actions } = self.widths;
         let x = match index {
             0 => rows.of(&trace.h, deter),
             1 => rows.of(&trace.z, latent),
@@ -79,7 +62,7 @@ impl CellForward for Forward<'_> {
     }
 
     fn step(&self, trace: &mut CellTrace, rows: Rows, h: &mut [f32]) {
-        let Widths { deter, block, .. } = self.widths;
+        let (deter, block) = (self.widths.deter, self.layers[3].own);
         self.project(trace, 0, rows, true);
         self.project(trace, 1, rows, true);
         let (mix, gates) = trace.layers[3..].split_at_mut(1);
@@ -107,13 +90,13 @@ pub struct Backward<'a> {
 
 impl<'a> Backward<'a> {
     pub fn new(spec: &RssmSpec, layers: &[Dense], params: &'a [f32]) -> Self {
-        let widths = Widths::of(spec, layers);
+        let widths = Widths::of(spec);
         Self {
             layers: layers.to_vec(),
             params,
             widths,
             projections: std::array::from_fn(|i| layers[i].pack_transposed(params, 0, layers[i].own)),
-            shared: std::array::from_fn(|i| layers[3].pack_transposed(params, widths.shared(i), widths.hidden)),
+            shared: std::array::from_fn(|i| layers[3].pack_transposed(params, shared_row(layers, i), widths.hidden)),
             own: layers[3].pack_blocks_transposed(params),
             gates: layers[4].pack_blocks_transposed(params),
         }
@@ -139,7 +122,7 @@ impl<'a> Backward<'a> {
 impl CellBackward for Backward<'_> {
     fn step(&self, step: BackStep<'_>) {
         let BackStep { trace, rows, grads, dh, dz, da, mut params } = step;
-        let Widths { deter, block, hidden, .. } = self.widths;
+        let (Widths { deter, hidden, .. }, block) = (self.widths, self.layers[3].own);
         let (mix, gates) = grads.0[3..].split_at_mut(1);
         let (d_mix, d_gates) = (rows.of_mut(&mut mix[0], deter), rows.of_mut(&mut gates[0], 3 * deter));
         let (sums, open) = (rows.of(&trace.layers[4].out, 3 * deter), rows.of(&trace.gates, 3 * deter));
@@ -159,13 +142,13 @@ impl CellBackward for Backward<'_> {
     }
 
     fn weights(&self, trace: &CellTrace, grads: &mut CellGrads, rows: usize, grad_params: &mut [f32]) {
-        let Widths { hidden, latent, actions, deter, .. } = self.widths;
+        let Widths { deter, hidden, latent, actions } = self.widths;
         // No step needed the actions' gradient, so their projection is gone back through for all steps together.
         self.unproject(trace, 2, Rows { first: 0, count: rows }, &mut grads.0, Some(&mut *grad_params));
         let inputs = [(&trace.h, deter), (&trace.z, latent), (&trace.a, actions)];
         for (index, (x, width)) in inputs.into_iter().enumerate() {
             self.layers[index].weight_gradient(0, width, x, &grads.0[index], grad_params);
-            let (first, out) = (self.widths.shared(index), &trace.layers[index].out);
+            let (first, out) = (shared_row(&self.layers, index), &trace.layers[index].out);
             self.layers[3].weight_gradient(first, hidden, out, &grads.0[3], grad_params);
         }
         self.layers[3].block_gradient(&trace.h, &grads.0[3], grad_params);

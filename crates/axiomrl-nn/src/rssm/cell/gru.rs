@@ -1,7 +1,7 @@
 //! A plain GRU whose reset gate acts behind the recurrent product. Layers: the input's, then the gates' over the input and over
 //! the state.
 
-use super::{BackStep, CellBackward, CellForward, CellGrads, CellTrace, Dense, Rows, input};
+use super::{BackStep, CellBackward, CellForward, CellGrads, CellTrace, Dense, Rows, Widths, input};
 use crate::buffers::Pooled;
 use crate::kernels::activation::{Activation, bias_activation, column_sums};
 use crate::kernels::gates::{GruTrace, gru_step, gru_step_backward};
@@ -16,20 +16,6 @@ pub struct Forward<'a> {
     input: input::Forward,
     from_x: Packed,
     from_h: Packed,
-}
-
-#[derive(Clone, Copy)]
-struct Widths {
-    deter: usize,
-    hidden: usize,
-    latent: usize,
-    actions: usize,
-}
-
-impl Widths {
-    fn of(spec: &RssmSpec) -> Self {
-        Self { deter: spec.deter, hidden: spec.hidden, latent: spec.latent.width(), actions: spec.actions }
-    }
 }
 
 impl<'a> Forward<'a> {

@@ -54,6 +54,21 @@ impl CellGrads {
     }
 }
 
+/// Widths of what goes into a cell.
+#[derive(Clone, Copy)]
+struct Widths {
+    deter: usize,
+    hidden: usize,
+    latent: usize,
+    actions: usize,
+}
+
+impl Widths {
+    fn of(spec: &RssmSpec) -> Self {
+        Self { deter: spec.deter, hidden: spec.hidden, latent: spec.latent.width(), actions: spec.actions }
+    }
+}
+
 /// Some rows of a trace.
 #[derive(Clone, Copy)]
 pub struct Rows {

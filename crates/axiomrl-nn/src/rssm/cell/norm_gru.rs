@@ -1,24 +1,10 @@
 //! A GRU whose gates pass one LayerNorm together. Layers: the input's, then the gates' over input and state.
 
-use super::{BackStep, CellBackward, CellForward, CellGrads, CellTrace, Dense, Rows, input};
+use super::{BackStep, CellBackward, CellForward, CellGrads, CellTrace, Dense, Rows, Widths, input};
 use crate::kernels::matmul::Left;
 use crate::kernels::packed::Packed;
 use crate::kernels::update_gates::{update_gates, update_gates_backward};
 use crate::rssm::spec::RssmSpec;
-
-#[derive(Clone, Copy)]
-struct Widths {
-    deter: usize,
-    hidden: usize,
-    latent: usize,
-    actions: usize,
-}
-
-impl Widths {
-    fn of(spec: &RssmSpec) -> Self {
-        Self { deter: spec.deter, hidden: spec.hidden, latent: spec.latent.width(), actions: spec.actions }
-    }
-}
 
 pub struct Forward<'a> {
     layers: Vec<Dense>,
