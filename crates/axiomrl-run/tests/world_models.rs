@@ -72,7 +72,9 @@ fn a_nan_observation_is_named_where_it_reaches_the_update() {
             let folder = tempfile::tempdir().unwrap();
             let extra = ["env_kwargs.nan_observation_at=150", "checkpoint_interval=100"];
             let error = run_in(&folder.path().join("run"), config(entry, env, 600, 1, &extra)).expect_err(entry.name);
-            let TrainError::Learn(LearnError::Diverged(diverged), _) = &error else { panic!("{}: {error}", entry.name) };
+            let TrainError::Learn(LearnError::Diverged(diverged), _) = &error else {
+                panic!("{}: {error}", entry.name)
+            };
             assert!(diverged.what.contains("loss") || diverged.what.contains("gradient"), "{}", diverged.what);
         }
     }

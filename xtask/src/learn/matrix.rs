@@ -72,18 +72,15 @@ const ASKED_FOR_LITTLE: Control = Control { name: "asked_for_150", set: &["algo_
 const NO_DIVERGENCE: Control =
     Control { name: "no_divergence", set: &["algo_kwargs.dyn_scale=0", "algo_kwargs.rep_scale=0"] };
 /// The critic on replayed rows stands in for the two that follow: it is off in both arms.
-const NO_REPLAY_CRITIC: Control =
-    Control { name: "no_replay_critic", set: &["algo_kwargs.replay_critic_scale=0"] };
+const NO_REPLAY_CRITIC: Control = Control { name: "no_replay_critic", set: &["algo_kwargs.replay_critic_scale=0"] };
 /// A world without end, where every step pays.
 const NO_END: Control = Control {
     name: "no_continue_head",
     set: &["algo_kwargs.continue_head=false", "algo_kwargs.replay_critic_scale=0"],
 };
 /// Imagination that looks one step ahead.
-const SHORT_SIGHTED: Control = Control {
-    name: "horizon_1",
-    set: &["algo_kwargs.imagination_horizon=1", "algo_kwargs.replay_critic_scale=0"],
-};
+const SHORT_SIGHTED: Control =
+    Control { name: "horizon_1", set: &["algo_kwargs.imagination_horizon=1", "algo_kwargs.replay_critic_scale=0"] };
 
 /// All rows, in the order of the report.
 pub const MATRIX: &[Row] = &[

@@ -78,7 +78,10 @@ impl ActionLaw {
         match self {
             Self::Choice { n, .. } => {
                 encoded.fill(0.0);
-                encoded.chunks_exact_mut(n).zip(actions).for_each(|(row, &choice)| row[(choice as usize).min(n - 1)] = 1.0);
+                encoded
+                    .chunks_exact_mut(n)
+                    .zip(actions)
+                    .for_each(|(row, &choice)| row[(choice as usize).min(n - 1)] = 1.0);
             }
             _ => encoded.copy_from_slice(actions),
         }
@@ -175,7 +178,13 @@ impl ActionLaw {
     ///
     /// A choice is judged by the mixed distribution; a number where it was drawn, before clipping. The entropy of a squashed
     /// Gaussian is that of the Gaussian.
-    fn likelihood(self, outputs: &[f32], raw: &[f32], [k_log, k_entropy]: [f32; 2], gradient: &mut [f32]) -> (f32, f32) {
+    fn likelihood(
+        self,
+        outputs: &[f32],
+        raw: &[f32],
+        [k_log, k_entropy]: [f32; 2],
+        gradient: &mut [f32],
+    ) -> (f32, f32) {
         match self {
             Self::Choice { n, unimix } => {
                 let (soft, mixed) = (probabilities(outputs, 0.0), probabilities(outputs, unimix));
@@ -192,7 +201,8 @@ impl ActionLaw {
             Self::Normal { d } | Self::TanhNormal { d } => {
                 let (mut log_prob, mut entropy) = (0.0, 0.0);
                 for i in 0..d {
-                    let ((mean, std), (by_mean, by_std)) = (self.gaussian(outputs, i), self.gaussian_slopes(outputs, i));
+                    let ((mean, std), (by_mean, by_std)) =
+                        (self.gaussian(outputs, i), self.gaussian_slopes(outputs, i));
                     entropy += std.ln() + HALF_LOG_TAU + 0.5;
                     let z = (raw[i] - mean) / std;
                     log_prob -= 0.5 * z * z + std.ln() + HALF_LOG_TAU;

@@ -139,17 +139,13 @@ impl SequenceLearner for WorldModelLearner {
         // Actor and critic on what was imagined; the critic on what was lived.
         let acting = self.behaviour.actor_loss(&imagined, actor.clone(), metrics);
         let judging = self.behaviour.critic_loss(&imagined, metrics);
-        let replayed = self.behaviour.replay_critic_loss(
-            &imagined,
-            &sequence,
-            seen.features.clone(),
-            critic.clone(),
-            metrics,
-        );
+        let replayed =
+            self.behaviour.replay_critic_loss(&imagined, &sequence, seen.features.clone(), critic.clone(), metrics);
         tracked.extend([actor, critic]);
 
         // One way back for all of them: what was imagined is not connected to the model.
-        for (whose, value) in [("the world model", seen.value), ("the actor", acting.value), ("the critic", judging.value)]
+        for (whose, value) in
+            [("the world model", seen.value), ("the actor", acting.value), ("the critic", judging.value)]
         {
             finite(&format!("the loss of {whose}"), value, number)?;
         }

@@ -45,7 +45,13 @@ pub struct Decoded {
 ///
 /// `Normal` is half the squared error, of pixels too, whose targets are around 0. `TwoHot` is the squared error as it is, and
 /// pixels pass through a sigmoid.
-fn squared_error(heads: Heads, pixels: bool, rows: usize, outputs: &[f32], target: impl Fn(usize) -> f32) -> (f32, Vec<f32>) {
+fn squared_error(
+    heads: Heads,
+    pixels: bool,
+    rows: usize,
+    outputs: &[f32],
+    target: impl Fn(usize) -> f32,
+) -> (f32, Vec<f32>) {
     let (mut value, share) = (0.0f64, 1.0 / rows as f32);
     let mut gradient = vec![0.0; outputs.len()];
     for (at, (output, slope)) in outputs.iter().zip(&mut gradient).enumerate() {
@@ -233,7 +239,8 @@ mod tests {
     #[test]
     fn slopes_are_those_of_finite_differences() {
         let outputs = [0.3f32, -0.7, 1.2, 0.1];
-        for (heads, pixels) in [(Heads::Normal, true), (Heads::Normal, false), (Heads::TwoHot, true), (Heads::TwoHot, false)]
+        for (heads, pixels) in
+            [(Heads::Normal, true), (Heads::Normal, false), (Heads::TwoHot, true), (Heads::TwoHot, false)]
         {
             let value = |outputs: &[f32]| squared_error(heads, pixels, 2, outputs, |at| 0.2 * at as f32);
             for at in 0..4 {

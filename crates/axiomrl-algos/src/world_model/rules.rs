@@ -19,11 +19,15 @@ impl WorldModelConfig {
         };
         let deter = dims.deter;
         Problem::when(self.core == Core::BlockGru && !deter.is_multiple_of(BLOCKS), &["deter_size"], || {
-            format!("`deter_size` {deter} is not divided by the {BLOCKS} blocks of `core: block_gru`; make it a multiple")
+            format!(
+                "`deter_size` {deter} is not divided by the {BLOCKS} blocks of `core: block_gru`; make it a multiple"
+            )
         })?;
-        Problem::when(self.stored_latents && self.latents != Latents::Categorical, &["stored_latents", "latents"], || {
-            "`stored_latents` keeps choices; set `latents: categorical`, or `stored_latents: false`".to_owned()
-        })?;
+        Problem::when(
+            self.stored_latents && self.latents != Latents::Categorical,
+            &["stored_latents", "latents"],
+            || "`stored_latents` keeps choices; set `latents: categorical`, or `stored_latents: false`".to_owned(),
+        )?;
         let (horizon, last) = (self.imagination_horizon, self.imagination_last.unwrap_or(self.batch_length));
         Problem::when(self.returns == Returns::Own && horizon < 2, &["imagination_horizon", "returns"], || {
             "with `returns: own` an action shows in the return of the next state; set `imagination_horizon` to 2 or more"
@@ -32,17 +36,24 @@ impl WorldModelConfig {
         Problem::when(last > self.batch_length, &["imagination_last", "batch_length"], || {
             format!("`imagination_last` {last} is more than `batch_length` {}", self.batch_length)
         })?;
-        Problem::when(last < 2 && self.replay_critic_scale > 0.0, &["imagination_last", "replay_critic_scale"], || {
-            "the critic on replayed rows needs two of them; raise `imagination_last`, or set `replay_critic_scale: 0`"
+        Problem::when(
+            last < 2 && self.replay_critic_scale > 0.0,
+            &["imagination_last", "replay_critic_scale"],
+            || {
+                "the critic on replayed rows needs two of them; raise `imagination_last`, or set `replay_critic_scale: 0`"
                 .to_owned()
-        })?;
+            },
+        )?;
         let own = self.returns == Returns::Own && self.replay_critic_scale > 0.0;
         Problem::when(own, &["replay_critic_scale", "returns"], || {
             "replayed returns begin with the next reward; set `returns: next`, or `replay_critic_scale: 0`".to_owned()
         })?;
         let length = self.batch_length + usize::from(self.stored_latents);
         Problem::when(self.buffer_capacity < length, &["buffer_capacity", "batch_length"], || {
-            format!("`buffer_capacity` {} has no room for windows of {length} rows; make it larger", self.buffer_capacity)
+            format!(
+                "`buffer_capacity` {} has no room for windows of {length} rows; make it larger",
+                self.buffer_capacity
+            )
         })
     }
 
@@ -55,7 +66,8 @@ impl WorldModelConfig {
         })?;
         let dynamics = self.is_dynamics(setup.action_space());
         Problem::when(dynamics && self.heads == Heads::TwoHot, &["actor_gradient", "heads"], || {
-            "there is no way back through `heads: two_hot`; set `actor_gradient: reinforce`, or `heads: normal`".to_owned()
+            "there is no way back through `heads: two_hot`; set `actor_gradient: reinforce`, or `heads: normal`"
+                .to_owned()
         })?;
         let length = self.batch_length + usize::from(self.stored_latents);
         let each = self.buffer_capacity.div_ceil(setup.num_envs);
@@ -103,12 +115,7 @@ impl WorldModelConfig {
                 "slow_critic_targets",
                 "nothing asks the slow critic; set `slow_critic_targets: true`, or `slow_critic_scale`",
             ),
-            idle(
-                self.vision == Sight::Flat,
-                &["conv_depth"],
-                "vision",
-                "nothing looks at images; set `vision: auto`",
-            ),
+            idle(self.vision == Sight::Flat, &["conv_depth"], "vision", "nothing looks at images; set `vision: auto`"),
         ]
     }
 }

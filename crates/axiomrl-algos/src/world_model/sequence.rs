@@ -138,10 +138,16 @@ mod tests {
         let sequence = reading(false).read(&batch);
         assert_eq!((sequence.steps, sequence.obs.floats), (4, &[0.0, 1.0, 2.0, 10.0][..]));
         let none = [0.0; 3];
-        assert_eq!(sequence.actions.chunks_exact(3).take(3).collect::<Vec<_>>(), [none, [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]);
+        assert_eq!(
+            sequence.actions.chunks_exact(3).take(3).collect::<Vec<_>>(),
+            [none, [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+        );
         // The reset hides whatever stands beside the end of an episode.
         assert_eq!(sequence.is_first, [true, false, false, true]);
-        assert_eq!((&sequence.reward[..], sequence.terminal), (&[0.0, 0.0, 2.0, 0.0][..], &[false, false, true, false][..]));
+        assert_eq!(
+            (&sequence.reward[..], sequence.terminal),
+            (&[0.0, 0.0, 2.0, 0.0][..], &[false, false, true, false][..])
+        );
         assert_eq!(sequence.start, [0.0; 4]);
     }
 

@@ -1,8 +1,6 @@
 //! Settings of the world models.
 
-use super::choices::{
-    ActorGradient, Core, Dims, FreeNatsOf, Heads, Latents, OptimizerKind, Returns, Sight, Size,
-};
+use super::choices::{ActorGradient, Core, Dims, FreeNatsOf, Heads, Latents, OptimizerKind, Returns, Sight, Size};
 use crate::config::settings;
 use crate::regimes::SequenceReplaySettings;
 use axiomrl_core::Schedule;

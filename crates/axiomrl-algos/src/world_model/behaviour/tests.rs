@@ -26,7 +26,8 @@ fn made(returns: Returns, gradient: bool) -> (WorldModel, Behaviour) {
         ..dreamer()
     };
     assert_eq!(config.heads, Heads::Normal);
-    let (observation, action) = (Space::Box(BoxSpace::uniform(3, -1.0, 1.0)), Space::Box(BoxSpace::uniform(2, -1.0, 1.0)));
+    let (observation, action) =
+        (Space::Box(BoxSpace::uniform(3, -1.0, 1.0)), Space::Box(BoxSpace::uniform(2, -1.0, 1.0)));
     let setup = Setup { seed: 3, ..Setup::new(Spaces::new(observation, action)) };
     let recipe = Recipe::new(&config, &setup).unwrap();
     let (law, mut rng) = (ActionLaw::new(setup.action_space(), true, 0.0), setup.rng("init"));

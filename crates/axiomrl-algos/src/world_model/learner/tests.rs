@@ -143,7 +143,8 @@ fn each_optimiser_moves_its_own_networks_and_no_others() {
 
 #[test]
 fn nothing_that_is_imagined_teaches_the_model() {
-    for (action, preset) in [(choice(), dreamer()), (number(), dreamer()), (choice(), dreamerv3()), (number(), dreamerv3())]
+    for (action, preset) in
+        [(choice(), dreamer()), (number(), dreamer()), (choice(), dreamerv3()), (number(), dreamerv3())]
     {
         let setup = setup(false, action);
         let config = WorldModelConfig { replay_critic_scale: 0.0, entropy_coef: Some(0.1), ..small(preset) };

@@ -38,10 +38,16 @@ impl Record {
             policy.policy.act(input, &mut memory, mode, &mut rng, &mut actions).map_err(Failure::other)?;
             let (algo, env_id) = (&policy.config.algo, &policy.config.env_id);
             let Some(model) = policy.policy.imagination() else {
-                return Err(Failure::bad_input(format!("`{algo}` has no model of the world to watch; leave out --imagine")));
+                return Err(Failure::bad_input(format!(
+                    "`{algo}` has no model of the world to watch; leave out --imagine"
+                )));
             };
             let blind = step >= context.max(1);
-            if blind { model.foresee(&mut believed, &mut dreams) } else { believed.clone_from(&memory) }
+            if blind {
+                model.foresee(&mut believed, &mut dreams)
+            } else {
+                believed.clone_from(&memory)
+            }
             let pictures = model.shown(state.obs.row(0)).zip(model.believed(believed.row(0)));
             let Some((shown, belief)) = pictures else {
                 return Err(Failure::bad_input(format!("`{env_id}` shows no image; leave out --imagine")));
