@@ -66,10 +66,11 @@ impl Behaviour {
     ) -> Self {
         let (style, units) = (recipe.style, recipe.dims.units);
         let shape = |layers: usize| move |outputs: usize| style.mlp(features, layers, units, outputs);
-        // DreamerV3 begins with a policy that is nearly uniform, and with values of 0.
-        let (actor_first, critic_first) = if style.normed { (0.01, 0.0) } else { (1.0, 1.0) };
-        let actor = ActorHead::new(law, shape(config.actor_layers), &style.init(actor_first), rng);
-        let critic = ScalarHead::new(config.heads, shape(config.critic_layers), &style.init(critic_first), rng);
+        // DreamerV3 begins with a policy that is nearly uniform.
+        let first = if style.normed { 0.01 } else { 1.0 };
+        let actor = ActorHead::new(law, shape(config.actor_layers), &style.init(first), rng);
+        let first = config.heads.first_scale();
+        let critic = ScalarHead::new(config.heads, shape(config.critic_layers), &style.init(first), rng);
         let rules = Rules {
             horizon: config.imagination_horizon,
             convention: recipe.convention,

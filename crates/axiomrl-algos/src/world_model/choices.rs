@@ -54,6 +54,16 @@ pub enum Heads {
     TwoHot,
 }
 
+impl Heads {
+    /// The factor on the last layer when a head is made. Bins reach to hundreds of millions: only zeros begin near 0.
+    pub fn first_scale(self) -> f32 {
+        match self {
+            Self::Normal => 1.0,
+            Self::TwoHot => 0.0,
+        }
+    }
+}
+
 /// Whether the value of a state contains the reward of that state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -40,7 +40,8 @@ pub fn parts(space: &ObsSpace, vision: Sight) -> Result<Vec<(&Part, Stages)>, Pr
     let each = |(part, image): (_, [usize; 3])| match Stages::of(image) {
         Some(stages) => Ok((part, stages)),
         None => {
-            let next = |side: usize| [8, 16, 32, 64, 128].into_iter().find(|&fits| fits >= side).unwrap_or(128);
+            let next =
+                |side: usize| [8, 16, 24, 32, 48, 64, 96, 128].into_iter().find(|&fits| fits >= side).unwrap_or(128);
             let [height, width, _] = image;
             let problem = format!(
                 "an image of {height} by {width} pixels cannot be halved to four to sixteen; make it {} by {}, or set \

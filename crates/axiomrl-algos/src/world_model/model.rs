@@ -64,8 +64,7 @@ impl WorldModel {
         let rssm = Rssm::new(spec, rng);
         let reconstruction = Reconstruction::new(&space, config, recipe, features, rng)?;
         let shape = |layers: usize| move |outputs: usize| style.mlp(features, layers, dims.units, outputs);
-        // DreamerV3 begins with rewards of 0.
-        let first = if style.normed { 0.0 } else { 1.0 };
+        let first = config.heads.first_scale();
         let reward = ScalarHead::new(config.heads, shape(config.reward_layers), &style.init(first), rng);
         let mut judge = || ContinueHead(Mlp::new(shape(config.continue_layers)(1), 1, &style.init(1.0), rng));
         let continues = config.continue_head.then(&mut judge);

@@ -52,9 +52,7 @@
 //!
 //! **Reference.** Hafner, Pasukonis, Ba and Lillicrap, Mastering diverse domains through world models, 2023; Nature, 2025.
 
-use super::super::choices::{
-    ActorGradient, Core, FreeNatsOf, Heads, Latents, OptimizerKind, Returns, Sight, Size,
-};
+use super::super::choices::{ActorGradient, Core, FreeNatsOf, Heads, Latents, OptimizerKind, Returns, Sight, Size};
 use super::super::settings::WorldModelConfig;
 use axiomrl_core::Schedule;
 
