@@ -57,7 +57,8 @@ fn one_update_moves_both_heads_and_the_average_follows() {
         let mut learner = AcerLearner::new(small(), &setup).unwrap();
         let rollout = rollout(&mut learner, &setup);
         let before = testing::tensors(&mut learner);
-        let moved = testing::changed(&mut learner, |learner| assert!(!update(learner, &rollout) || learner.left.is_none()));
+        let moved =
+            testing::changed(&mut learner, |learner| assert!(!update(learner, &rollout) || learner.left.is_none()));
         assert!(moved.contains(torso) && moved.contains("policy.head") && moved.contains("value.head"), "{moved}");
         let after = testing::tensors(&mut learner);
         for (name, old) in before.iter().filter(|(name, _)| name.starts_with("average.")) {
