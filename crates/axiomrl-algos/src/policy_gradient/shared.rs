@@ -6,8 +6,9 @@ use crate::config::{Idle, Problem};
 use crate::parts::checks::BuildError;
 use crate::parts::torso::MemoryKind;
 use axiomrl_core::{Metrics, Rollout};
-use axiomrl_envs::Space;
+use axiomrl_envs::{Rng, Space};
 use axiomrl_nn::Distribution;
+use rand::seq::SliceRandom;
 
 /// What a policy that is sampled from draws its actions from.
 pub fn distribution_for(actions: &Space) -> Result<Distribution, BuildError> {
@@ -37,6 +38,14 @@ pub fn standardise(values: &mut [f32]) {
     let variance = values.iter().map(|&v| (f64::from(v) - mean).powi(2)).sum::<f64>() / (n - 1.0);
     let (mean, scale) = (mean as f32, 1.0 / (variance.sqrt() as f32 + 1e-8));
     values.iter_mut().for_each(|v| *v = (*v - mean) * scale);
+}
+
+/// Takes the signal out of advantages, for a control: each goes to another step, and their mean, which would still tell good
+/// rollouts from bad ones, to 0.
+pub fn without_signal(advantages: &mut [f32], rng: &mut Rng) {
+    let mean = advantages.iter().map(|&a| f64::from(a)).sum::<f64>() / advantages.len().max(1) as f64;
+    advantages.iter_mut().for_each(|a| *a -= mean as f32);
+    advantages.shuffle(rng);
 }
 
 /// How much of the variance of the returns the values foresaw: 1 is all, below 0 is worse than none.

@@ -7,10 +7,9 @@ use crate::parts::descend::ParamGroup;
 use crate::policy_gradient::learner::{PolicyLearner, PolicyShape, PolicyUpdate, PolicyValue};
 use crate::policy_gradient::minibatch::{Minibatch, PlayedSequences};
 use crate::policy_gradient::pg_loss::PgReport;
-use crate::policy_gradient::shared::{explained_variance, log_gradient};
+use crate::policy_gradient::shared::{explained_variance, log_gradient, without_signal};
 use crate::regimes::Played;
 use crate::state::{StateError, StateIo};
-use rand::seq::SliceRandom;
 
 #[cfg(test)]
 mod tests;
@@ -59,7 +58,7 @@ impl PolicyUpdate for A2cUpdate {
         }
         self.batch.gather(&sequences, &all, config.normalize_advantage);
         if config.shuffle_advantages {
-            self.batch.advantage.shuffle(context.rng);
+            without_signal(&mut self.batch.advantage, context.rng);
         }
 
         // loss = -mean A log pi + c_v * mean (V - G)^2 - c_e * mean entropy

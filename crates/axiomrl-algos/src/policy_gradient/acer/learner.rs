@@ -12,13 +12,12 @@ use crate::parts::torso::Sequences;
 use crate::parts::tracked::{Tracked, Trainable};
 use crate::policy::{ActInput, Actor, Memory, Mode};
 use crate::policy_gradient::net::{PolicyValueNet, PolicyValueSpec};
-use crate::policy_gradient::shared::explained;
+use crate::policy_gradient::shared::{explained, without_signal};
 use crate::regimes::{ActedRow, Played, RolloutLearner};
 use crate::state::{StateError, StateIo};
 use axiomrl_core::{Metrics, Rollout, random};
 use axiomrl_envs::{ObsRef, Rng, Space};
 use axiomrl_nn::{Distribution, OptimizerConfig, Params, RmsPropConfig};
-use rand::seq::SliceRandom;
 use rand_distr::{Distribution as _, Poisson};
 
 #[cfg(test)]
@@ -243,7 +242,7 @@ impl Windows<'_> {
             .collect();
         let mut advantages: Vec<f32> = played.iter().map(|&row| targets[row] - v[row]).collect();
         if let Some(rng) = shuffled {
-            advantages.shuffle(rng);
+            without_signal(&mut advantages, rng);
         }
         let share = 1.0 / played.len().max(1) as f32;
         let (mut by_head, mut by_q) = (vec![0.0; head.len()], vec![0.0; q.len()]);

@@ -5,11 +5,10 @@ use crate::agent::{LearnError, Setup, UpdateContext, finite};
 use crate::parts::checks::BuildError;
 use crate::policy_gradient::learner::{PolicyLearner, PolicyShape, PolicyUpdate, PolicyValue};
 use crate::policy_gradient::minibatch::{Minibatch, PlayedSequences};
-use crate::policy_gradient::shared::{explained_variance, log_gradient};
+use crate::policy_gradient::shared::{explained_variance, log_gradient, without_signal};
 use crate::regimes::Played;
 use crate::state::{StateError, StateIo};
 use axiomrl_nn::{Distribution, Kfac, Params};
-use rand::seq::SliceRandom;
 use rand_distr::{Distribution as _, StandardNormal};
 
 #[cfg(test)]
@@ -130,7 +129,7 @@ impl PolicyUpdate for AcktrUpdate {
         }
         self.batch.gather(&sequences, &all, false);
         if config.shuffle_advantages {
-            self.batch.advantage.shuffle(context.rng);
+            without_signal(&mut self.batch.advantage, context.rng);
         }
         let (batch, family, log_std) = (&self.batch, &policy.distribution, policy.log_std.as_slice().to_vec());
         let (x, rows) = (policy.net.input(batch.sequences()), batch.len());

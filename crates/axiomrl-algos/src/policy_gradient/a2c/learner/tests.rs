@@ -122,8 +122,10 @@ fn shuffled_advantages_are_the_same_numbers_at_other_steps() {
     let noise = Noise::new(&mut learner, &setup, 1);
     testing::update(&mut learner, &noise);
     let (mut shuffled, mut own) = (learner.rule.batch.advantage.clone(), noise.rollout.advantage.clone());
-    assert_ne!(shuffled, own);
+    let mean = own.iter().sum::<f32>() / own.len() as f32;
+    own.iter_mut().for_each(|a| *a -= mean);
+    assert!(shuffled.iter().zip(&own).any(|(s, o)| (s - o).abs() > 1e-3));
     shuffled.sort_by(f32::total_cmp);
     own.sort_by(f32::total_cmp);
-    assert_eq!(shuffled, own);
+    assert!(shuffled.iter().zip(&own).all(|(s, o)| (s - o).abs() < 1e-5), "{shuffled:?} {own:?}");
 }
