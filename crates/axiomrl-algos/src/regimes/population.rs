@@ -182,8 +182,11 @@ impl Agent for Population {
         let (crowd, trials) = (&self.crowd, &mut self.trials);
         let policy = &mut self.acting.learner.policy;
         policy.act_as(crowd, input, actions);
+        let width = actions.len() / trials.lanes();
         for (lane, seen) in policy.inputs().enumerate() {
             if trials.played_by(lane).is_none() {
+                // What a lane that rests would do says which candidate it played last, and that is not kept.
+                actions[lane * width..(lane + 1) * width].fill(0.0);
                 continue;
             }
             if let Some(&value) = seen.iter().find(|x| !x.is_finite()) {
