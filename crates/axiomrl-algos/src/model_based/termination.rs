@@ -222,10 +222,10 @@ impl EndHead {
             self.data = Some((x, ends));
         }
         self.left -= 1;
-        let Some((x, ends)) = self.data.as_ref().filter(|_| self.ends >= ENOUGH) else {
-            self.left = 0;
-            return Ok(0.0);
-        };
+        if self.ends < ENOUGH {
+            (self.left, self.data) = (0, None);
+        }
+        let Some((x, ends)) = &self.data else { return Ok(0.0) };
         let inputs = self.net.spec.inputs;
         let weight = ((ends.len() - self.ends) as f32 / self.ends as f32).clamp(1.0, MOST_WEIGHT);
         let mut rng = generator(self.seed, self.fit, &format!("ends/{}", self.left));

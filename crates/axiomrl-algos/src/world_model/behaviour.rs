@@ -255,7 +255,7 @@ impl Behaviour {
         let weights: Vec<f32> = lived.last[..rows].iter().map(|&last| if last { 0.0 } else { 1.0 }).collect();
         let slow = self.slow_values(imagined.trajectories.first(rows), rows);
         let targets = [(1.0, &returns[..]), (slow_scale, &slow[..])];
-        let said = self.critic.online.outputs(features.slice([from..from + rows]), params);
+        let said = self.critic.online.outputs(features.narrow(0, from, rows), params);
         let (node, value) = self.critic.online.loss(said, &targets, &weights);
         metrics.add("replay_critic_loss", value);
         Some(Term { node: node.mul_scalar(replay_scale), value: replay_scale * value })

@@ -285,7 +285,7 @@ fn an_expert_that_was_exchanged_is_noticed() {
 
 #[test]
 fn what_an_expert_would_do_is_as_likely_as_the_policy_that_played_has_it() {
-    let (_, mut learner, setup) = learners().swap_remove(3);
+    let (_, mut learner, setup) = learners().pop().unwrap();
     let stats = learner.fixed_statistics().unwrap();
     let expert = learner.expert.as_ref().unwrap();
     let found = expert_log_probs(learner.generator.as_mut(), expert, &[2, 9], Some(&stats)).unwrap();
@@ -307,7 +307,7 @@ fn what_an_expert_would_do_is_as_likely_as_the_policy_that_played_has_it() {
 
 #[test]
 fn only_the_end_of_the_world_is_one() {
-    let (_, mut learner, setup) = learners().swap_remove(1);
+    let (_, mut learner, setup) = learners().into_iter().find(|(name, ..)| *name == "airl").unwrap();
     let (rollout, _) = rollout(&mut learner, &setup, 4);
     let rows = learner.all_rows(&rollout).unwrap();
     assert_eq!(rows.goes_on, [1.0, 1.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0], "the second lane's end is one of the clock");
