@@ -43,7 +43,8 @@ fn it_is_the_adjoint_of_the_backward_pass() {
 fn it_matches_finite_differences() {
     for (net, rows) in networks().into_iter().filter(|(net, _)| net.spec.activation != Activation::Relu) {
         let (x, v) = (draw(1, rows * 4), draw(3, net.params.as_slice().len()));
-        let step = 1e-2;
+        // Short: the second derivative of ELU jumps, and wide layers move far.
+        let step = 2e-3;
         let moved = |by: f32| {
             let mut moved = net.clone();
             moved.params.make_mut().iter_mut().zip(&v).for_each(|(p, v)| *p += by * v);
