@@ -154,6 +154,8 @@ pub struct AlgoEntry {
 
 const DISCRETE: &[ActionKind] = &[ActionKind::Discrete];
 const BOX: &[ActionKind] = &[ActionKind::Box];
+/// Actions that are choices among some.
+const CHOICES: &[ActionKind] = &[ActionKind::Discrete, ActionKind::MultiDiscrete, ActionKind::MultiBinary];
 const ANY: &[ActionKind] = &[ActionKind::Discrete, ActionKind::MultiDiscrete, ActionKind::MultiBinary, ActionKind::Box];
 
 /// A name that is a matter of settings: name, summary, the source file whose leading comment is its page, and the settings.
@@ -221,7 +223,7 @@ fn from_rollouts() -> Vec<AlgoEntry> {
             "acktr",
             "Actor-critic with a Kronecker-factored trust region",
             include_str!("policy_gradient/acktr/mod.rs"),
-            ANY,
+            CHOICES,
         ),
         entry::<Acer>(
             "acer",

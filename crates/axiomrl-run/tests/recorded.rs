@@ -110,6 +110,8 @@ fn far(entry: &AlgoEntry) -> &'static [&'static str] {
     match entry.name {
         "bcq" => &["algo_kwargs.latent_clip=2", "algo_kwargs.vae_hidden_sizes=[32]"],
         "bear" => &["algo_kwargs.mmd_threshold=1", "algo_kwargs.vae_hidden_sizes=[32]"],
+        // A model that was hardly fitted knows no better than that more is better.
+        "mopo" => &["algo_kwargs.model_updates=1000", "algo_kwargs.model_updates_first=1000"],
         _ => &[],
     }
 }

@@ -85,7 +85,7 @@ const SMALL_WORLD: &[&str] = &[
 /// What some need besides, to learn as quickly: one step on each rollout wants short ones, or long strides.
 const QUICK_OF: &[(&str, &[&str])] = &[
     ("a2c", &["algo_kwargs.num_steps=5", "algo_kwargs.learning_rate=3e-3"]),
-    ("reinforce", &["algo_kwargs.learning_rate=1e-2"]),
+    ("reinforce", &["algo_kwargs.learning_rate=1e-2", "algo_kwargs.num_steps=32"]),
     ("acktr", &["algo_kwargs.num_steps=10", "algo_kwargs.learning_rate=0.25", "algo_kwargs.trust_region=0.01"]),
     ("acer", &["algo_kwargs.num_steps=10", "algo_kwargs.learning_rate=3e-3", "algo_kwargs.replay_start=100"]),
     ("ppg", &["algo_kwargs.value_epochs=8", "algo_kwargs.aux_frequency=3", "algo_kwargs.aux_minibatch_size=64"]),

@@ -20,7 +20,6 @@
 //!   the value of a draw around what it says. Advantages have no part in curvature.
 //! - Averages begin with the first rollout's and take in a hundredth of each one after. Their eigenvectors are found anew every
 //!   `inverse_every` updates.
-//! - A free standard deviation of Box actions has information 2, exactly, and needs no factors.
 //! - `learning_rate` is far larger than others': 0.25, falling to 0. The trust region keeps steps short.
 //! - Logged: `trust_scale` (nu), `predicted_kl`, what the factors say of the step that was really taken, and `measured_kl`, what
 //!   it came to on the rollout. They should be of one size. `factor_condition` is the spread of the eigenvalues.
@@ -28,8 +27,8 @@
 //! - Masked actions have probability zero and receive no gradient.
 //! - `shuffle_advantages: true` takes the signal away and leaves everything else: nothing must be learned then.
 //!
-//! **What is left out.** Factors of convolutions, so images (unless `vision: flat`), layers of more than 512 numbers, memories,
-//! and one torso for policy and value.
+//! **What is left out.** Box actions: with rollouts this short their mean wanders off to where nothing pulls it back. Factors of
+//! convolutions, so images (unless `vision: flat`), layers of more than 512 numbers, memories, and one torso for policy and value.
 //!
 //! **Reference.** Wu and others, Scalable trust-region method for deep reinforcement learning using Kronecker-factored
 //! approximation, 2017.
