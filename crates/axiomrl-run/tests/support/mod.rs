@@ -89,7 +89,7 @@ const QUICK_OF: &[(&str, &[&str])] = &[
     ("acktr", &["algo_kwargs.num_steps=10", "algo_kwargs.learning_rate=0.25", "algo_kwargs.trust_region=0.01"]),
     ("acer", &["algo_kwargs.num_steps=10", "algo_kwargs.learning_rate=3e-3", "algo_kwargs.replay_start=100"]),
     ("ppg", &["algo_kwargs.value_epochs=8", "algo_kwargs.aux_frequency=3", "algo_kwargs.aux_minibatch_size=64"]),
-    ("trpo", &["algo_kwargs.max_kl=0.05", "algo_kwargs.cg_damping=0.01"]),
+    ("trpo", &["algo_kwargs.max_kl=0.05", "algo_kwargs.cg_damping=0.01", "algo_kwargs.learning_rate=3e-3"]),
 ];
 
 /// A run of `entry` on `env`, with quick settings and then `extra` (`key=value`).
