@@ -89,7 +89,7 @@ const QUICK_OF: &[(&str, &[&str])] = &[
     ("acktr", &["algo_kwargs.num_steps=10", "algo_kwargs.learning_rate=0.25", "algo_kwargs.trust_region=0.01"]),
     ("acer", &["algo_kwargs.num_steps=10", "algo_kwargs.learning_rate=3e-3", "algo_kwargs.replay_start=100"]),
     ("ppg", &["algo_kwargs.value_epochs=8", "algo_kwargs.aux_frequency=3", "algo_kwargs.aux_minibatch_size=64"]),
-    ("trpo", &["algo_kwargs.max_kl=0.05", "algo_kwargs.cg_damping=0.01", "algo_kwargs.learning_rate=3e-3"]),
+    ("trpo", &["algo_kwargs.max_kl=0.05", "algo_kwargs.cg_damping=0.01", "algo_kwargs.ent_coef=0"]),
 ];
 
 /// A run of `entry` on `env`, with quick settings and then `extra` (`key=value`).
@@ -109,7 +109,7 @@ pub fn config(entry: &AlgoEntry, env: &str, steps: u64, seed: u64, extra: &[&str
         assignments.push("algo_kwargs.tau=0.02".into());
     }
     if defaults.get("model_patience").is_some() {
-        assignments.push("algo_kwargs.model_updates=200".into());
+        assignments.extend(["model_updates", "model_updates_first"].map(|key| format!("algo_kwargs.{key}=600")));
     }
     if remembers(&defaults) && !is_world_model(entry) {
         // A batch of sequences holds many steps already.
