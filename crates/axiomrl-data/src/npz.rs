@@ -10,6 +10,7 @@
 
 mod archive;
 mod header;
+pub mod npy;
 #[cfg(test)]
 mod tests;
 mod writer;

@@ -80,7 +80,7 @@ fn overrides_are_blamed_for_what_they_bring() {
 #[test]
 fn contradictions_stand_at_a_key_that_is_part_of_them() {
     placed("algo_kwargs:\n  n_step: 9\n  buffer_capacity: 5", "6:3", &["`n_step` 9", "`buffer_capacity` 5"]);
-    placed("algo_kwargs:\n  head: categorical\n  v_min: 200", "6:3", &["`v_min` 200", "`v_max` 100"]);
+    placed("algo_kwargs:\n  head: categorical\n  v_min: 200", "6:3", &["`v_min` 200", "`v_max` 10"]);
     placed("algo_kwargs: {head: fqf, noisy: true}", "4:15", &["`noisy`"]);
     let set = ["algo_kwargs.n_step=9"];
     blamed_on(&set, "algo_kwargs: {buffer_capacity: 5}", set[0], &["`buffer_capacity` 5"]);

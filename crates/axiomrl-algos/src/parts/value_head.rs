@@ -41,6 +41,8 @@ pub struct Fit {
     pub loss: f32,
     /// The expected return that was said.
     pub expectation: f32,
+    /// How much of what was wanted lies outside the support of a categorical head.
+    pub outside: f32,
 }
 
 impl Head {
@@ -101,7 +103,7 @@ impl Head {
             Head::Scalar { kappa } => {
                 let target: f32 = returns.iter().zip(weights).map(|(y, w)| y * w).sum();
                 gradient[0] = huber_grad(outputs[0] - target, *kappa);
-                Fit { loss: huber(outputs[0] - target, *kappa), expectation: outputs[0] }
+                Fit { loss: huber(outputs[0] - target, *kappa), expectation: outputs[0], outside: 0.0 }
             }
             Head::Categorical { v_min, v_max, atoms } => {
                 spare.clear();
@@ -111,7 +113,12 @@ impl Head {
                 cross_entropy_loss(outputs, spare, atoms.len(), &[], &mut loss, gradient);
                 // The gradient is p - m, so the probabilities need no second softmax.
                 let probabilities = gradient.iter().zip(spare.iter()).map(|(g, m)| g + m);
-                Fit { loss: loss[0], expectation: probabilities.zip(atoms).map(|(p, z)| p * z).sum() }
+                // A crumb of rounding is not outside.
+                let crumb = 1e-4 * (v_max - v_min);
+                let beyond = |y: f32| y < v_min - crumb || y > v_max + crumb;
+                let outside = returns.iter().zip(weights).filter(|(y, _)| beyond(**y)).map(|(_, w)| w).sum();
+                let expectation = probabilities.zip(atoms).map(|(p, z)| p * z).sum();
+                Fit { loss: loss[0], expectation, outside }
             }
             Head::Quantile { kappa } => {
                 let mut loss = 0.0;
@@ -125,7 +132,7 @@ impl Head {
                     }
                     *g = -pull;
                 }
-                Fit { loss, expectation: self.expectation(outputs, share) }
+                Fit { loss, expectation: self.expectation(outputs, share), outside: 0.0 }
             }
         }
     }

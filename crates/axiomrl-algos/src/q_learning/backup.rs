@@ -37,8 +37,9 @@ pub struct BackupInput<'a> {
     pub entries: &'a [Entry],
     /// The target network after the windows.
     pub next: &'a Outcomes,
-    /// The online network after the windows, when it chooses the action.
-    pub online_next: Option<&'a Outcomes>,
+    /// What chooses the action after the windows, where that is not the same: the online network, or the target network at
+    /// fractions of its own.
+    pub chooser: Option<&'a Outcomes>,
     /// The target network at the observations themselves, for bonuses that depend on it.
     pub here: Option<&'a Outcomes>,
     /// Chance of a random action in the policy that is valued.
@@ -57,14 +58,14 @@ pub fn back_up(config: &DqnConfig, batch: &Batch, input: &BackupInput<'_>, targe
     ends.clear();
     policy.resize(actions, 0.0);
     shift.resize(actions, 0.0);
-    let chooser = input.online_next.unwrap_or(next);
+    let chooser = input.chooser.unwrap_or(next);
     for entry in input.entries {
-        let after = place_after(batch, entry.at) * actions;
-        let mask = if batch.masks.is_empty() { &[] } else { &batch.masks[after..after + actions] };
+        let mask = mask_at(batch, place_after(batch, entry.at), actions);
         let q_next = next.q(0, entry.next);
         next_policy(config, chooser.q(0, entry.next), q_next, mask, input.epsilon, policy, shift);
-        let reward = batch.reward[entry.at] + bonus(config, input, batch.action[entry.at] as usize, entry, q_next);
         let discount = batch.discount[entry.at];
+        let after = (discount > 0.0).then_some((q_next, mask));
+        let reward = batch.reward[entry.at] + bonus(config, input, batch, entry, after);
         let start = returns.len();
         for action in (0..actions).filter(|&a| policy[a] > 0.0) {
             let member = next.smallest_member(entry.next, action);
@@ -115,7 +116,12 @@ fn next_policy(
     }
 }
 
-fn permitted(mask: &[bool], action: usize) -> bool {
+/// The choices that were allowed at a place of the batch's observations; empty where all were.
+pub fn mask_at(batch: &Batch, at: usize, actions: usize) -> &[bool] {
+    if batch.masks.is_empty() { &[] } else { &batch.masks[at * actions..(at + 1) * actions] }
+}
+
+pub fn permitted(mask: &[bool], action: usize) -> bool {
     mask.is_empty() || mask[action]
 }
 
@@ -130,20 +136,38 @@ pub fn softmax(q: &[f32], mask: &[bool], temperature: f32, probabilities: &mut [
     probabilities.iter_mut().for_each(|p| *p /= total);
 }
 
-/// What is added to the reward: Munchausen's log-policy, or minus the action gap of advantage learning.
-fn bonus(config: &DqnConfig, input: &BackupInput<'_>, action: usize, entry: &Entry, q_next: &[f32]) -> f32 {
+/// What is added to the reward: Munchausen's log-policy, or minus the action gap of advantage learning. Both are of the
+/// choices that were allowed. `after` is what the target network says of the next state, and its mask, if there is one.
+fn bonus(
+    config: &DqnConfig,
+    input: &BackupInput<'_>,
+    batch: &Batch,
+    entry: &Entry,
+    after: Option<(&[f32], &[bool])>,
+) -> f32 {
     let Some(here) = input.here else { return 0.0 };
-    let q = here.q(0, entry.here);
+    let (q, action) = (here.q(0, entry.here), batch.action[entry.at] as usize);
+    let mask = mask_at(batch, entry.at, q.len());
     let mut bonus = 0.0;
     if config.munchausen_alpha > 0.0 {
         let (tau, floor) = (config.entropy_temperature, config.munchausen_clip_min);
-        bonus += munchausen_bonus(q, action, tau, config.munchausen_alpha, floor);
+        let allowed: Vec<f32> =
+            q.iter().enumerate().map(|(i, q)| if permitted(mask, i) { *q } else { f32::NEG_INFINITY }).collect();
+        bonus += munchausen_bonus(&allowed, action, tau, config.munchausen_alpha, floor);
     }
     if config.advantage_alpha > 0.0 {
-        let gap = |q: &[f32]| q[argmax(q, &[])] - q[action];
-        // The larger of two targets is the one with the smaller gap.
-        let gap = if config.persistent_advantage { gap(q).min(gap(q_next)) } else { gap(q) };
-        bonus -= config.advantage_alpha * gap;
+        let gap = |q: &[f32], mask: &[bool]| q[argmax(q, mask)] - q[action];
+        let mut smaller = gap(q, mask);
+        if config.persistent_advantage {
+            // The larger of two targets is the one with the smaller gap. After the end nothing is worth more than anything else; an
+            // action that is forbidden next cannot be repeated.
+            smaller = match after {
+                Some((q_next, mask)) if permitted(mask, action) => smaller.min(gap(q_next, mask)),
+                Some(_) => smaller,
+                None => smaller.min(0.0),
+            };
+        }
+        bonus -= config.advantage_alpha * smaller;
     }
     bonus
 }

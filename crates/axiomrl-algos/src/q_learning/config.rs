@@ -104,6 +104,12 @@ settings! {
         /// Fractions of a quantile head.
         #[garde(range(min = 1, max = 10_000))]
         pub num_quantiles: usize,
+        /// Fractions that targets are drawn at, of an implicit head; absent takes as many as are learned.
+        #[garde(inner(range(min = 1, max = 10_000)))]
+        pub num_target_quantiles: Option<usize>,
+        /// Fractions that actions are chosen by, of an implicit head.
+        #[garde(range(min = 1, max = 10_000))]
+        pub num_choice_quantiles: usize,
         /// Error up to which the quantile loss is quadratic.
         #[garde(range(min = 1e-6, max = 1e6))]
         pub kappa: f32,
@@ -189,10 +195,12 @@ impl Default for DqnConfig {
             head: HeadKind::Scalar,
             dueling: false,
             value_rescale: false,
-            v_min: 0.0,
-            v_max: 100.0,
+            v_min: -10.0,
+            v_max: 10.0,
             num_atoms: 51,
             num_quantiles: 32,
+            num_target_quantiles: None,
+            num_choice_quantiles: 32,
             kappa: 1.0,
             embedding_dim: 64,
             fraction_learning_rate: Schedule::Constant(1e-5),
@@ -287,6 +295,12 @@ impl DqnConfig {
             ),
             idle(!quantiles, &["num_quantiles", "kappa"], "head", "there are no quantiles; set `head: quantile`"),
             idle(!self.implicit(), &["embedding_dim"], "head", "no fractions are described; set `head: implicit`"),
+            idle(
+                self.head != HeadKind::Implicit,
+                &["num_target_quantiles", "num_choice_quantiles"],
+                "head",
+                "no fractions are drawn; set `head: implicit`",
+            ),
             idle(
                 self.head != HeadKind::Fqf,
                 &["fraction_learning_rate", "fraction_ent_coef"],

@@ -29,7 +29,7 @@
 use super::config::{DqnConfig, HeadKind};
 use super::direct::DirectNet;
 use super::fractions::Fractions;
-use super::implicit::{ImplicitModel, ImplicitNet};
+use super::implicit::{Counts, ImplicitModel, ImplicitNet};
 use super::learner::QLearner;
 use super::model::DirectModel;
 use crate::agent::Setup;
@@ -96,7 +96,9 @@ impl Algorithm for Dqn {
                 Fractions::new(net.features(), count, rate, config.fraction_ent_coef, &mut rng)
             });
             let head = Head::Quantile { kappa: config.kappa };
-            let model = ImplicitModel::new(net, count, proposal, &adam, config.max_grad_norm);
+            let target = config.num_target_quantiles.unwrap_or(count);
+            let counts = Counts { learned: count, target, choice: config.num_choice_quantiles };
+            let model = ImplicitModel::new(net, counts, proposal, &adam, config.max_grad_norm);
             return Ok(Learner::OffPolicy(Box::new(QLearner::new(config, head, actions, model)), settings));
         }
         let (head, width) = match config.head {

@@ -89,6 +89,15 @@ impl ImplicitNet {
         &s.outputs
     }
 
+    /// The returns of rows with known features at the fractions in `out`. The features are kept for another question.
+    fn answer(&mut self, features: Vec<f32>, rows: usize, out: &mut Outcomes) {
+        let count = out.fractions.len() / rows;
+        (out.members, out.rows, out.actions, out.width) = (1, rows, self.actions, count);
+        let returns = self.returns_at(&features, &out.fractions, rows);
+        turn(returns, rows, count, out.actions, &mut out.values);
+        self.scratch.features = features;
+    }
+
     fn visit_state(&mut self, name: &str, io: &mut StateIo<'_>) -> Result<(), StateError> {
         self.torso.visit_state(name, io)?;
         if let Some(layers) = &mut self.layers {
@@ -126,13 +135,23 @@ fn turn(from: &[f32], rows: usize, outer: usize, inner: usize, to: &mut Vec<f32>
     }
 }
 
+/// How many fractions are asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Counts {
+    /// In predictions that are learned.
+    pub learned: usize,
+    /// In targets.
+    pub target: usize,
+    /// In choices of actions.
+    pub choice: usize,
+}
+
 /// An implicit network, its copy, and where its fractions come from.
 pub struct ImplicitModel {
     nets: Tracked<ImplicitNet>,
     group: ParamGroup,
-    count: usize,
-    /// All returns count alike, where fractions are drawn at random.
-    share: Vec<f32>,
+    /// Fractions that are asked for.
+    counts: Counts,
     /// FQF's proposal of fractions; IQN draws them at random.
     proposal: Option<Fractions>,
 }
@@ -140,14 +159,14 @@ pub struct ImplicitModel {
 impl ImplicitModel {
     pub fn new(
         online: ImplicitNet,
-        count: usize,
+        counts: Counts,
         proposal: Option<Fractions>,
         optimizer: &OptimizerConfig,
         max_norm: f32,
     ) -> Self {
         let mut nets = Tracked::new(online);
         let group = ParamGroup::new(optimizer, &nets.online.params(), max_norm);
-        Self { nets, group, count, share: vec![1.0 / count as f32; count], proposal }
+        Self { nets, group, counts, proposal }
     }
 
     fn infer(
@@ -158,26 +177,33 @@ impl ImplicitModel {
         draw: Option<&mut Rng>,
         out: &mut Outcomes,
     ) {
-        let net = if which == Which::Online { &mut self.nets.online } else { &mut self.nets.target };
+        let (net, count) = match which {
+            Which::Online => (&mut self.nets.online, self.counts.choice),
+            Which::Target => (&mut self.nets.target, self.counts.target),
+        };
         let rows = seen.steps * seen.rows;
         let features = net.observe(seen, state);
         match (&mut self.proposal, draw) {
             (Some(proposal), _) => proposal.propose(&features, rows, &mut out.fractions, &mut out.share),
-            (None, Some(rng)) => {
-                out.fractions.clear();
-                out.fractions.extend((0..rows * self.count).map(|_| rng.random::<f32>()));
-                out.share.clone_from(&self.share);
-            }
+            (None, Some(rng)) => draw_fractions(rows, count, rng, out),
             (None, None) => {
-                out.fractions = even_fractions(self.count).repeat(rows);
-                out.share.clone_from(&self.share);
+                out.fractions = even_fractions(count).repeat(rows);
+                out.share = even_share(count);
             }
         }
-        (out.members, out.rows, out.actions, out.width) = (1, rows, net.actions, self.count);
-        let returns = net.returns_at(&features, &out.fractions, rows);
-        turn(returns, rows, self.count, out.actions, &mut out.values);
-        net.scratch.features = features;
+        net.answer(features, rows, out);
     }
+}
+
+/// Fractions drawn at random, all of which count alike.
+fn draw_fractions(rows: usize, count: usize, rng: &mut Rng, out: &mut Outcomes) {
+    out.fractions.clear();
+    out.fractions.extend((0..rows * count).map(|_| rng.random::<f32>()));
+    out.share = even_share(count);
+}
+
+fn even_share(count: usize) -> Vec<f32> {
+    vec![1.0 / count as f32; count]
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -199,6 +225,19 @@ impl Model for ImplicitModel {
         self.infer(Which::Target, seen, state, Some(rng), out);
     }
 
+    /// Proposed fractions depend on the observation alone: drawn ones are drawn anew.
+    fn infer_choice(&mut self, rng: &mut Rng, out: &mut Outcomes) -> bool {
+        if self.proposal.is_some() {
+            return false;
+        }
+        let net = &mut self.nets.target;
+        let features = std::mem::take(&mut net.scratch.features);
+        let rows = features.len() / net.features();
+        draw_fractions(rows, self.counts.choice, rng, out);
+        net.answer(features, rows, out);
+        true
+    }
+
     fn remember(&self, seen: Sequences<'_>, online: &mut [f32], target: &mut [f32]) {
         self.nets.online.torso.infer(seen, online);
         self.nets.target.torso.infer(seen, target);
@@ -206,7 +245,7 @@ impl Model for ImplicitModel {
 
     fn fit(&mut self, lesson: Lesson<'_>, context: &mut UpdateContext<'_>, loss: LossFn<'_>) -> Result<f32, Diverged> {
         let net = &mut self.nets.online;
-        let (rows, count, actions) = (lesson.seen.steps * lesson.seen.rows, self.count, net.actions);
+        let (rows, count, actions) = (lesson.seen.steps * lesson.seen.rows, self.counts.learned, net.actions);
         let width = net.features();
         let (mut seen, mut tracked) = net.torso.forward(lesson.seen, lesson.state);
         if let Some(layers) = &net.layers {
@@ -220,7 +259,7 @@ impl Model for ImplicitModel {
             Some(proposal) => proposal.propose(&features, rows, &mut fractions, &mut share),
             None => {
                 fractions.extend((0..rows * count).map(|_| context.rng.random::<f32>()));
-                share.clone_from(&self.share);
+                share = even_share(count);
             }
         }
         let mut cosines = Vec::new();
@@ -303,5 +342,32 @@ mod tests {
             assert_eq!((features.len(), net.features()), (2 * width, width));
             assert_eq!(net.returns_at(&features, &[0.2, 0.5, 0.1, 0.9], 2).len(), 2 * 2 * 3);
         }
+    }
+
+    #[test]
+    fn the_choice_is_made_at_fractions_of_its_own() {
+        let mut rng = axiomrl_core::stream(1, "test");
+        let space = Space::Box(BoxSpace::uniform(2, -1.0, 1.0));
+        let activation = Activation::Relu;
+        let spec = TorsoSpec { observations: &space, vision: Vision::Auto, layers: &[], activation, memory: None };
+        let torso = Torso::new(&spec, &Init::pytorch(), &mut rng).unwrap();
+        let net = ImplicitNet::new(torso, &[8], activation, 3, 16, &mut rng);
+        let counts = Counts { learned: 2, target: 4, choice: 5 };
+        let mut model =
+            ImplicitModel::new(net, counts, None, &OptimizerConfig::Adam(axiomrl_nn::AdamConfig::default()), 0.0);
+        let seen = Sequences::single(ObsRef::of_floats(2, &[0.1, 0.2, -0.5, 0.3]), &[]);
+        let (mut valued, mut chosen) = (Outcomes::default(), Outcomes::default());
+        model.infer_target(seen, &mut [], &mut rng, &mut valued);
+        assert!(model.infer_choice(&mut rng, &mut chosen));
+        assert_eq!((valued.width, chosen.width, chosen.rows), (4, 5, 2));
+        assert!(chosen.fractions.iter().all(|fraction| !valued.fractions.contains(fraction)));
+        // It speaks of the same observations: at the same fractions it says the same.
+        let mut again = Outcomes { fractions: valued.fractions.clone(), ..Outcomes::default() };
+        let features = std::mem::take(&mut model.nets.target.scratch.features);
+        model.nets.target.answer(features, 2, &mut again);
+        assert_eq!(again.values, valued.values);
+        // Acting asks as often as choosing, and evaluation at even fractions.
+        model.infer_online(seen, &mut [], None, &mut chosen);
+        assert_eq!(chosen.fractions, even_fractions(5).repeat(2));
     }
 }

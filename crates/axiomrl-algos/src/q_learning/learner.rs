@@ -19,6 +19,11 @@ use axiomrl_core::{Batch, Schedule};
 use axiomrl_envs::Rng;
 use rand::RngExt;
 
+/// From which share of the targets' probability on a support counts as too narrow, and after how many updates: what a new
+/// network says is spread over all of it.
+const MISFIT: f32 = 0.2;
+const SETTLED: u64 = 500;
+
 /// What the family has in common.
 pub struct QLearner<M> {
     config: DqnConfig,
@@ -30,8 +35,10 @@ pub struct QLearner<M> {
     entries: Vec<Entry>,
     here: Outcomes,
     next: Outcomes,
-    online_next: Outcomes,
+    chooser: Outcomes,
     targets: Targets,
+    /// Whether the target network chose the next action by other draws than it was valued by.
+    chooses_apart: bool,
 }
 
 /// What networks look at in an update, and what they remember before.
@@ -61,8 +68,9 @@ impl<M: Model> QLearner<M> {
             entries: Vec::new(),
             here: Outcomes::default(),
             next: Outcomes::default(),
-            online_next: Outcomes::default(),
+            chooser: Outcomes::default(),
             targets: Targets::default(),
+            chooses_apart: false,
         }
     }
 
@@ -129,13 +137,18 @@ impl<M: Model> QLearner<M> {
     fn look_ahead(&mut self, look: &mut Look<'_>, rng: &mut Rng) {
         self.model.infer_target(look.next, &mut look.target, rng, &mut self.next);
         self.next.settle(&self.head, self.scale);
+        // Were the same random fractions to choose and to value, the choice would go to what they happen to flatter.
+        self.chooses_apart = !self.config.double_q && self.model.infer_choice(rng, &mut self.chooser);
+        if self.chooses_apart {
+            self.chooser.settle(&self.head, self.scale);
+        }
         // With a memory, the one pass over the sequence serves here and there.
         if self.remembers() {
             return;
         }
         if self.config.double_q {
-            self.model.infer_online(look.next, &mut look.online, Some(rng), &mut self.online_next);
-            self.online_next.settle(&self.head, self.scale);
+            self.model.infer_online(look.next, &mut look.online, Some(rng), &mut self.chooser);
+            self.chooser.settle(&self.head, self.scale);
         }
         if needs_here(&self.config) {
             self.model.infer_target(look.seen, &mut look.target, rng, &mut self.here);
@@ -201,18 +214,19 @@ impl<M: Model> ReplayLearner for QLearner<M> {
         self.look_ahead(&mut look, context.rng);
         let (remembers, rate) = (self.remembers(), self.config.learning_rate.at(context.fraction()) as f32);
         let (exploration_rate, mut report) = (self.epsilon_at(context.clock), Report::default());
-        let Self { config, head, scale, model, entries, here, next, online_next, targets, .. } = self;
+        let apart = self.config.double_q || self.chooses_apart;
+        let Self { config, head, scale, model, entries, here, next, chooser, targets, .. } = self;
         let (config, head, scale, entries, next) = (&*config, &*head, *scale, &entries[..], &*next);
         let here = needs_here(config).then_some(if remembers { next } else { here });
         let epsilon = config.target_epsilon.unwrap_or(exploration_rate as f32);
         let lesson = Lesson { seen: look.seen, state: &look.online, batch, entries, rate };
         let norm = model.fit(lesson, context, &mut |online| {
             if remembers && config.double_q {
-                online.write_to(online_next);
-                online_next.settle(head, scale);
+                online.write_to(chooser);
+                chooser.settle(head, scale);
             }
-            let online_next = config.double_q.then_some(&*online_next);
-            let input = BackupInput { head, scale, entries, next, online_next, here, epsilon };
+            let chooser = apart.then_some(&*chooser);
+            let input = BackupInput { head, scale, entries, next, chooser, here, epsilon };
             // y = R + D * Z'(s', a*), a* = argmax_a Q'(s', a); with double_q, argmax_a Q(s', a)
             back_up(config, batch, &input, targets);
             // loss = mean w * d(Q(s, a), y), d Huber's loss, the cross-entropy, or that of quantiles
@@ -220,6 +234,7 @@ impl<M: Model> ReplayLearner for QLearner<M> {
             report = found;
             (report.loss, gradient)
         })?;
+        let settled = context.number() > SETTLED;
         let metrics = &mut *context.metrics;
         metrics.add("loss", report.loss);
         metrics.add("q_value_mean", report.q_mean);
@@ -227,6 +242,15 @@ impl<M: Model> ReplayLearner for QLearner<M> {
         metrics.add("target_mean", report.target_mean);
         metrics.add("td_error_mean", report.td_error_mean);
         metrics.add("grad_norm", norm);
+        if matches!(head, Head::Categorical { .. }) {
+            metrics.add("outside_mass", report.outside_mass);
+            if settled && report.outside_mass > MISFIT {
+                metrics.note(
+                    "much of the targets' probability lies outside the support (outside_mass), where it is cut off; \
+                     widen v_min and v_max, or scale the rewards",
+                );
+            }
+        }
         metrics.set("learning_rate", f64::from(rate));
         metrics.set("exploration_rate", exploration_rate);
         Ok(())

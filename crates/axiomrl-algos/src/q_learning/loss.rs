@@ -1,6 +1,6 @@
 //! The loss of a batch on the outputs of a value network, with its gradient.
 
-use super::backup::Targets;
+use super::backup::{Targets, mask_at, permitted};
 use super::config::DqnConfig;
 use super::entries::Entry;
 use super::model::Outputs;
@@ -15,6 +15,8 @@ pub struct Report {
     pub q_max: f32,
     pub target_mean: f32,
     pub td_error_mean: f32,
+    /// How much of the targets' probability lies outside the support of a categorical head.
+    pub outside_mass: f32,
 }
 
 /// What surrounds the outputs.
@@ -64,8 +66,10 @@ pub fn batch_loss(input: &LossInput<'_>, online: &Outputs<'_>, errors: &mut Vec<
             if config.cql_alpha > 0.0 {
                 let weight = config.cql_alpha / n as f32;
                 let said = Said { outputs: &values[all.clone()], ..said };
-                report.loss += conservative(head, said, action, width, weight, &mut gradient[all]);
+                let mask = mask_at(batch, entry.at, actions);
+                report.loss += conservative(head, said, action, mask, width, weight, &mut gradient[all]);
             }
+            report.outside_mass += fit.outside * share_of;
             report.q_mean += fit.expectation * share_of;
             report.q_max = report.q_max.max(fit.expectation);
             report.td_error_mean += error.abs() * share_of;
@@ -86,23 +90,35 @@ fn errors_of_sequences(batch: &Batch, eta: f32, errors: &[f32]) -> Vec<f32> {
     (0..batch.rows).map(|row| mixed_error(of_row(row).map(|at| errors[at - burn_in]), eta)).collect()
 }
 
-/// The penalty of CQL: alpha * (logsumexp_a Q - Q of the action taken).
-fn conservative(head: &Head, all: Said<'_>, taken: usize, width: usize, weight: f32, gradient: &mut [f32]) -> f32 {
+/// The penalty of CQL: alpha * (logsumexp_a Q - Q of the action taken), over the actions that were allowed.
+fn conservative(
+    head: &Head,
+    all: Said<'_>,
+    taken: usize,
+    mask: &[bool],
+    width: usize,
+    weight: f32,
+    gradient: &mut [f32],
+) -> f32 {
     let mut said = all.outputs.to_vec();
     head.interpret(&mut said, &mut Vec::new());
-    let q: Vec<f32> = said.chunks_exact(width).map(|o| head.expectation(o, all.share)).collect();
+    let expected = said.chunks_exact(width).map(|o| head.expectation(o, all.share));
+    let q: Vec<f32> =
+        (expected.enumerate()).map(|(action, q)| if permitted(mask, action) { q } else { f32::NEG_INFINITY }).collect();
     let peak = q.iter().fold(f32::MIN, |m, v| m.max(*v));
     let total: f32 = q.iter().map(|v| (v - peak).exp()).sum();
     for (action, (said, gradient)) in said.chunks_exact(width).zip(gradient.chunks_exact_mut(width)).enumerate() {
-        let slope = weight * ((q[action] - peak).exp() / total - f32::from(u8::from(action == taken)));
-        head.d_expectation(said, all.share, slope, gradient);
+        if permitted(mask, action) {
+            let slope = weight * ((q[action] - peak).exp() / total - f32::from(u8::from(action == taken)));
+            head.d_expectation(said, all.share, slope, gradient);
+        }
     }
     weight * (peak + total.ln() - q[taken])
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::backup::{BackupInput, back_up};
+    use super::super::backup::{BackupInput, back_up, needs_here};
     use super::super::entries::find_entries;
     use super::super::outcomes::Outcomes;
     use super::super::scale::Scale;
@@ -149,8 +165,9 @@ mod tests {
         find_entries(batch, config.remembers().then_some(config.burn_in), &mut entries);
         let (next, chooser) = (outcomes(target, scale), outcomes(online, scale));
         let (entries, epsilon) = (&entries[..], 0.0);
-        let online_next = config.double_q.then_some(&chooser);
-        let input = BackupInput { head: &HEAD, scale, entries, next: &next, online_next, here: None, epsilon };
+        let chooser = config.double_q.then_some(&chooser);
+        let here = needs_here(config).then_some(&next);
+        let input = BackupInput { head: &HEAD, scale, entries, next: &next, chooser, here, epsilon };
         back_up(config, batch, &input, &mut targets);
         let (rows, actions) = (online.len() / 2, 2);
         let said = Outputs { members: 1, rows, actions, width: 1, values: online, fractions: &[], share: &[] };

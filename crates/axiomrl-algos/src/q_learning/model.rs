@@ -78,6 +78,12 @@ pub trait Model: Send {
 
     fn infer_target(&mut self, seen: Sequences<'_>, state: &mut [f32], rng: &mut Rng, out: &mut Outcomes);
 
+    /// What the target network says once more of what it looked at last, to choose by: where its answer depends on draws that
+    /// its value should not share. False, and nothing is written, where it does not.
+    fn infer_choice(&mut self, _rng: &mut Rng, _out: &mut Outcomes) -> bool {
+        false
+    }
+
     /// Moves on the memories of the online and of the target network, and no more.
     fn remember(&self, seen: Sequences<'_>, online: &mut [f32], target: &mut [f32]);
 

@@ -76,6 +76,7 @@ const LOGGED: &[&str] = &[
     "q_value_mean",
     "target_mean",
     "edge_mass",
+    "outside_mass",
     "support_saturated",
     "td_error_mean",
     "achieved_goal",

@@ -2,7 +2,7 @@
 
 use super::npz;
 use crate::files;
-use npyz::{NpyFile, WriterBuilder};
+use axiomrl_data::npz::npy;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -63,7 +63,7 @@ impl Evaluations {
 
 fn encode(rows: &[Row]) -> io::Result<Vec<u8>> {
     let episodes = rows.iter().map(|row| row.returns.len().max(row.lengths.len())).max().unwrap_or(0);
-    let table = [rows.len() as u64, episodes as u64];
+    let table = [rows.len(), episodes];
     let padded = |n: usize| 0..episodes - n;
     let returns = rows.iter().flat_map(|row| {
         row.returns.iter().copied().chain(padded(row.returns.len()).map(|_| f64::NAN)).collect::<Vec<_>>()
@@ -72,30 +72,20 @@ fn encode(rows: &[Row]) -> io::Result<Vec<u8>> {
         row.lengths.iter().map(|length| *length as i64).chain(padded(row.lengths.len()).map(|_| 0)).collect::<Vec<_>>()
     });
     npz::pack(&[
-        (TIMESTEPS, array(&table[..1], rows.iter().map(|row| row.step as i64))?),
-        (RESULTS, array(&table, returns)?),
-        (LENGTHS, array(&table, lengths)?),
+        (TIMESTEPS, npy::array(&table[..1], rows.iter().map(|row| row.step as i64))?),
+        (RESULTS, npy::array(&table, returns)?),
+        (LENGTHS, npy::array(&table, lengths)?),
     ])
-}
-
-fn array<T: npyz::AutoSerialize>(shape: &[u64], values: impl Iterator<Item = T>) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let mut writer = npyz::WriteOptions::new().default_dtype().shape(shape).writer(&mut bytes).begin_nd()?;
-    writer.extend(values)?;
-    writer.finish()?;
-    Ok(bytes)
 }
 
 fn decode(archive: &[u8]) -> io::Result<Vec<Row>> {
     let files = npz::unpack(archive)?;
     let damaged = || io::Error::new(io::ErrorKind::InvalidData, "its arrays do not fit together");
-    let read = |name: &str| {
-        let file = files.iter().find(|(found, _)| found == name).ok_or_else(damaged)?;
-        NpyFile::new(file.1.as_slice())
-    };
-    let steps: Vec<i64> = read(TIMESTEPS)?.into_vec()?;
-    let returns: Vec<f64> = read(RESULTS)?.into_vec()?;
-    let lengths: Vec<i64> = read(LENGTHS)?.into_vec()?;
+    let read =
+        |name: &str| files.iter().find(|(found, _)| found == name).map(|(_, file)| file.as_slice()).ok_or_else(damaged);
+    let (_, steps) = npy::read::<i64>(read(TIMESTEPS)?)?;
+    let (_, returns) = npy::read::<f64>(read(RESULTS)?)?;
+    let (_, lengths) = npy::read::<i64>(read(LENGTHS)?)?;
     let episodes = returns.len().checked_div(steps.len()).unwrap_or(0);
     if returns.len() != lengths.len() || episodes * steps.len() != returns.len() {
         return Err(damaged());
@@ -119,12 +109,13 @@ fn decode(archive: &[u8]) -> io::Result<Vec<Row>> {
 mod tests {
     use super::*;
 
-    fn shapes(path: &Path) -> Vec<(String, Vec<u64>)> {
+    fn shapes(path: &Path) -> Vec<(String, Vec<usize>)> {
         let files = npz::unpack(&fs::read(path).unwrap()).unwrap();
-        files
-            .into_iter()
-            .map(|(name, bytes)| (name, NpyFile::new(bytes.as_slice()).unwrap().shape().to_vec()))
-            .collect()
+        let shape = |name: &str, file: &[u8]| match name {
+            RESULTS => npy::read::<f64>(file).unwrap().0,
+            _ => npy::read::<i64>(file).unwrap().0,
+        };
+        files.iter().map(|(name, file)| (name.clone(), shape(name, file))).collect()
     }
 
     #[test]

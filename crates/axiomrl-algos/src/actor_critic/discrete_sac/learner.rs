@@ -141,6 +141,16 @@ impl DiscreteSacLearner {
     }
 }
 
+/// The mean over rows of the largest entropy that a policy over the allowed actions can have: what cannot be reached must not
+/// be asked for, or the temperature would grow for ever.
+fn largest_entropy(masks: &[bool], rows: usize, actions: usize) -> f32 {
+    if masks.is_empty() {
+        return (actions as f32).ln();
+    }
+    let allowed = masks.chunks_exact(actions).map(|mask| mask.iter().filter(|allowed| **allowed).count().max(1));
+    allowed.map(|count| (count as f32).ln()).sum::<f32>() / rows as f32
+}
+
 impl Actor for DiscreteSacLearner {
     fn act(
         &mut self,
@@ -170,8 +180,8 @@ impl ReplayLearner for DiscreteSacLearner {
         _errors: &mut Vec<f32>,
     ) -> Result<(), LearnError> {
         let rate = self.config.learning_rate.at(context.fraction()) as f32;
-        let target_entropy =
-            self.config.target_entropy_ratio.at(context.fraction()) as f32 * (self.actions as f32).ln();
+        let ratio = self.config.target_entropy_ratio.at(context.fraction()) as f32;
+        let target_entropy = ratio * largest_entropy(batch.masks(), batch.rows, self.actions);
 
         // y = R + D * sum_a pi'(a) * (min_i Q'_i(s', a) - alpha * log pi'(a))
         let targets = self.targets(batch);

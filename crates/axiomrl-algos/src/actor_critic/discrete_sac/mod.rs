@@ -14,8 +14,8 @@
 //! ```
 //!
 //! **Details that matter.**
-//! - The target entropy is `target_entropy_ratio` times that of uniform choice. Tasks that need precise actions want it
-//!   low, or falling: the ratio is a schedule.
+//! - The target entropy is `target_entropy_ratio` times that of uniform choice among the allowed actions. Tasks that need
+//!   precise actions want it low, or falling: the ratio is a schedule. The paper's ratio is 0.98.
 //! - Both critics are one ensemble network with one output per action.
 //! - Forbidden choices (action masks) have probability 0 in acting and in all sums.
 //!

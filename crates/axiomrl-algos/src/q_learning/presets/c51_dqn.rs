@@ -11,7 +11,8 @@
 //! ```
 //!
 //! **Details that matter.**
-//! - `v_min` and `v_max` must hold the returns that occur: what lies outside is cut to the edge.
+//! - `v_min` and `v_max` must hold the returns that occur: what lies outside is cut to the edge. `outside_mass`
+//!   is how much of the targets did; a run says so when it is much.
 //! - With prioritised replay the cross-entropy of a transition is its priority.
 //! - All other settings are those of `dqn`, and may be combined with this one.
 //!

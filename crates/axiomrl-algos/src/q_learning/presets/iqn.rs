@@ -11,7 +11,8 @@
 //! ```
 //!
 //! **Details that matter.**
-//! - `num_quantiles` fractions are drawn for each of the three.
+//! - `num_quantiles` fractions are drawn for predictions, `num_target_quantiles` for targets (as many, unless it is set), and
+//!   `num_choice_quantiles` to choose actions by. Were one draw to choose and to value, values would be too high.
 //! - Evaluation asks at evenly spaced fractions, so that it is repeatable.
 //! - All other settings are those of `dqn`, and may be combined with this one.
 //!

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! **Details that matter.**
-//! - `v_min` and `v_max` must hold the returns that occur.
+//! - `v_min` and `v_max` must hold the returns that occur; `outside_mass` is how much of the targets lies outside.
 //! - There is no epsilon: the noise explores.
 //! - All other settings are those of `dqn`, and may be combined with this one.
 //!

@@ -1,5 +1,6 @@
 //! What of these learners acts, on its own.
 
+mod by_hand;
 mod memory;
 
 use crate::agent::Setup;

@@ -87,3 +87,23 @@ fn a_forbidden_action_has_no_part_in_targets_gradients_and_choices() {
         }
     });
 }
+
+#[test]
+fn masks_lower_the_entropy_that_is_asked_for() {
+    assert_eq!(largest_entropy(&[], 4, ACTIONS), 3f32.ln());
+    // Two choices in one row, a single one in the other, which leaves no entropy at all.
+    let masks = [true, true, false, false, true, false];
+    assert!((largest_entropy(&masks, 2, ACTIONS) - 0.5 * 2f32.ln()).abs() < 1e-6);
+}
+
+#[test]
+fn the_temperature_falls_where_there_is_more_entropy_than_asked_for_and_rises_where_there_is_less() {
+    for (ratio, rises) in [(0.0, false), (2.0, true)] {
+        each(|mut learner, batch, _| {
+            learner.config.target_entropy_ratio = axiomrl_core::Schedule::Constant(ratio);
+            let before = learner.temperature.value();
+            with_context(|context| learner.update(&batch, context, &mut Vec::new()).unwrap());
+            assert_eq!(learner.temperature.value() > before, rises);
+        });
+    }
+}
