@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod algos;
+mod compare;
 mod completions;
 mod config;
 mod configs;
@@ -9,8 +10,10 @@ mod doctor;
 mod envs;
 mod eval;
 mod explain;
+mod plot;
 mod predict;
 mod record;
+mod report;
 mod resume;
 mod schema;
 mod train;
@@ -25,6 +28,9 @@ pub enum Command {
     Eval(eval::Eval),
     Predict(predict::Predict),
     Record(record::Record),
+    Plot(plot::Plot),
+    Compare(compare::Compare),
+    Report(report::Report),
     Dataset(dataset::Dataset),
     Config(config::Config),
     Configs(configs::Configs),
@@ -44,6 +50,9 @@ impl Command {
             Command::Eval(command) => command.run(),
             Command::Predict(command) => command.run(),
             Command::Record(command) => command.run(),
+            Command::Plot(command) => command.run(),
+            Command::Compare(command) => command.run(),
+            Command::Report(command) => command.run(),
             Command::Dataset(command) => command.run(),
             Command::Config(command) => command.run(),
             Command::Configs(command) => command.run(),

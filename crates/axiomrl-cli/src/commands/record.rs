@@ -47,18 +47,37 @@ pub struct Record {
 }
 
 impl Record {
+    /// One episode of the policy in a run folder, small enough to be put on a page.
+    pub fn of(path: PathBuf) -> Self {
+        Self {
+            source: PolicySource::new(path, None),
+            output: PathBuf::new(),
+            episodes: NonZeroUsize::MIN,
+            seed: None,
+            fps: 30,
+            downscale: 2,
+            stochastic: false,
+            imagine: None,
+        }
+    }
+
     pub fn run(self) -> Result<(), Failure> {
+        let (bytes, frames) = self.gif()?;
+        let path = self.output.display();
+        write_atomic(&self.output, &bytes)
+            .map_err(|error| Failure::bad_input(format!("cannot write {path}: {error}; choose another with -o")))?;
+        print(&format!("{path}: {frames} frames, {} KiB", bytes.len().div_ceil(1024)))
+    }
+
+    /// The animation, and how many pictures it has.
+    pub fn gif(&self) -> Result<(Vec<u8>, usize), Failure> {
         pool::run(None, || {
             let (mut policy, _) = policy::open(&self.source)?;
             let frames = match self.imagine {
                 None => self.play(&mut policy)?,
                 Some(context) => self.watch(&mut policy, context)?,
             };
-            let bytes = gif_file::encode(&frames, self.fps)?;
-            let path = self.output.display();
-            write_atomic(&self.output, &bytes)
-                .map_err(|error| Failure::bad_input(format!("cannot write {path}: {error}; choose another with -o")))?;
-            print(&format!("{path}: {} frames, {} KiB", frames.len(), bytes.len().div_ceil(1024)))
+            Ok((gif_file::encode(&frames, self.fps)?, frames.len()))
         })
     }
 
