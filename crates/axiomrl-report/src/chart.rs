@@ -132,20 +132,20 @@ impl Chart {
         let (floor, end) = (HEIGHT - BOTTOM, WIDTH - RIGHT);
         for tick in y.ticks(6) {
             let (at, text) = (at_y(tick), short(tick));
-            let _ = write!(
+            let _ = writeln!(
                 out,
                 "<path d=\"M{LEFT} {at:.1}H{end}\" stroke=\"#e4e4e4\"/>\
-                 <text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{text}</text>\n",
+                 <text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{text}</text>",
                 LEFT - 8.0,
                 at + 4.0
             );
         }
         for tick in x.ticks(7) {
             let (at, text) = (at_x(tick), short(tick));
-            let _ = write!(
+            let _ = writeln!(
                 out,
                 "<path d=\"M{at:.1} {floor}v5\" stroke=\"#888888\"/>\
-                 <text x=\"{at:.1}\" y=\"{}\" text-anchor=\"middle\">{text}</text>\n",
+                 <text x=\"{at:.1}\" y=\"{}\" text-anchor=\"middle\">{text}</text>",
                 floor + 20.0
             );
         }

@@ -1,6 +1,6 @@
 //! The same lines as characters, for those who are at a terminal.
 
-use crate::chart::{Chart, short};
+use crate::chart::{Chart, Line, short};
 
 /// ANSI colours in the order of the lines.
 const PAINT: [u8; 6] = [34, 33, 32, 35, 31, 36];
@@ -10,7 +10,12 @@ const DOTS: [[u8; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
 impl Chart {
     /// A drawing of so many characters; `colours` where the terminal has them.
     pub fn terminal(&self, width: usize, height: usize, colours: bool) -> String {
-        let Some((x, y)) = self.ranges() else { return format!("{}: nothing was logged\n", self.title) };
+        // Intervals are not drawn, so they need no room.
+        let bare = Chart {
+            lines: self.lines.iter().map(|line| Line { band: None, ..line.clone() }).collect(),
+            ..self.clone()
+        };
+        let Some((x, y)) = bare.ranges() else { return format!("{}: nothing was logged\n", self.title) };
         let margin = [y.low, y.high].map(short).iter().map(String::len).max().unwrap_or(0) + 1;
         let (columns, rows) = (width.saturating_sub(margin + 1).max(10), height.max(4));
         let mut cells = vec![(0u8, 0usize); columns * rows];
@@ -70,7 +75,7 @@ impl Chart {
 
 #[cfg(test)]
 mod tests {
-    use crate::chart::{Chart, Line};
+    use super::*;
 
     #[test]
     fn a_rising_line_goes_from_the_lower_left_to_the_upper_right() {
