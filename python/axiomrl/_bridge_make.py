@@ -166,6 +166,8 @@ def atari(gym, env_id, n, options, purpose):
         import ale_py
 
         gym.register_envs(ale_py)
+        # It greets whoever starts it.
+        ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
     except ImportError as error:
         raise EnvironmentFailed(f"Atari needs ale-py in {sys.executable}; install it with `pip install ale-py`") from error
     if "stack_num" in options:
@@ -175,3 +177,19 @@ def atari(gym, env_id, n, options, purpose):
         return gym.make_vec(env_id, n, vectorization_mode="vector_entry_point", **{**usual, **options})
     except Exception as error:
         raise refusal(gym, env_id, error) from error
+
+
+def known():
+    """Every id that the Gymnasium at hand can make, with what it says of itself."""
+    gym = gymnasium()
+    try:
+        import ale_py
+
+        gym.register_envs(ale_py)
+    except ImportError:
+        pass
+    ids = sorted(gym.registry, key=lambda name: (gym.registry[name].namespace or "", name))
+    return [
+        {"id": name, "max_steps": gym.registry[name].max_episode_steps, "reward_threshold": gym.registry[name].reward_threshold}
+        for name in ids
+    ]

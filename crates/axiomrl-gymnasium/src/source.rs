@@ -1,0 +1,179 @@
+//! Gymnasium's ids as sources of environments.
+
+use crate::python;
+use crate::settings::Settings;
+use crate::stack::Stack;
+use crate::vec_env::GymVecEnv;
+use crate::worker::{Opened, Trouble, Worker, WorkerOptions, wanted};
+use crate::workers::Workers;
+use axiomrl_envs::names::{did_you_mean, nearest, short};
+use axiomrl_envs::{EnvError, EnvSource, Purpose, Seeding, Spaces, VecEnv, Wrapping};
+use axiomrl_run::catalogue::{EnvFactory, EnvResolver};
+use serde_json::{Map, Value};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Environments that are evaluated together. They step as a whole, so those that are done would only cost time.
+const EVALUATED_TOGETHER: usize = 8;
+
+/// Finds every id that an installed Gymnasium knows, and `module:Id` of packages that register theirs.
+#[derive(Clone, Debug, Default)]
+pub struct GymResolver {
+    python: Option<PathBuf>,
+    /// Names that are built in, for those who mistype them.
+    known: Vec<String>,
+}
+
+impl GymResolver {
+    /// With this Python, or the one that [`python::executable`] finds.
+    pub fn new(python: Option<PathBuf>, known: Vec<String>) -> Self {
+        Self { python, known }
+    }
+}
+
+impl EnvResolver for GymResolver {
+    fn resolve(&self, name: &str) -> Option<Arc<dyn EnvFactory>> {
+        looks_like_an_id(name).then(|| Arc::new(self.clone()) as Arc<dyn EnvFactory>)
+    }
+}
+
+/// `Name-v1`, `Family/Name` and `module:Name`: for anything else no process need be started to say that there is no such thing.
+fn looks_like_an_id(name: &str) -> bool {
+    let versioned = name.rsplit_once("-v").is_some_and(|(_, version)| version.parse::<u32>().is_ok());
+    versioned || name.contains('/') || name.contains(':')
+}
+
+impl EnvFactory for GymResolver {
+    fn source(
+        &self,
+        name: &str,
+        kwargs: &Map<String, Value>,
+        wrapping: Wrapping,
+    ) -> Result<Arc<dyn EnvSource>, EnvError> {
+        let settings = Settings::take(name, kwargs)?;
+        let shared = Shared::new(name, python::executable(self.python.as_deref()), settings, wrapping);
+        // Whoever is wrong about the name, the options or the Python hears it now.
+        match GymSource::new(shared) {
+            Ok(source) => Ok(Arc::new(source)),
+            Err(EnvError::Failed(reason)) => Err(self.refusal(name, &reason.to_string())),
+            Err(other) => Err(other),
+        }
+    }
+}
+
+impl GymResolver {
+    fn refusal(&self, name: &str, reason: &str) -> EnvError {
+        let known: Vec<&str> = self.known.iter().map(String::as_str).collect();
+        match nearest(name, &known) {
+            // More likely a slip than an id of Gymnasium.
+            Some(meant) => EnvError::Unknown { name: short(name), hint: format!("{} ({reason})", did_you_mean(meant)) },
+            None => EnvError::BadOption { env: short(name), problem: reason.to_owned() },
+        }
+    }
+}
+
+/// The environments of one id with its options.
+pub struct GymSource {
+    shared: Arc<Shared>,
+    spaces: Spaces,
+}
+
+impl GymSource {
+    fn new(shared: Shared) -> Result<Self, EnvError> {
+        let shared = Arc::new(shared);
+        let (worker, opened) = shared.take(1, Purpose::Training)?;
+        shared.keep_ready(worker, opened.clone());
+        let (observation, _) = Stack::of(&shared.id, &opened.spaces.observation, shared.wrapping.frame_stack)?;
+        Ok(Self { spaces: Spaces { observation, ..opened.spaces }, shared })
+    }
+}
+
+impl EnvSource for GymSource {
+    fn spaces(&self) -> Result<Spaces, EnvError> {
+        Ok(self.spaces.clone())
+    }
+
+    fn lanes(&self, purpose: Purpose, wanted: usize) -> usize {
+        if purpose == Purpose::Evaluation { wanted.min(EVALUATED_TOGETHER) } else { wanted }
+    }
+
+    fn make(&self, n: usize, seeding: &Seeding, purpose: Purpose) -> Result<Box<dyn VecEnv>, EnvError> {
+        let workers = Workers::open(&self.shared, n, seeding, purpose)?;
+        Ok(Box::new(GymVecEnv::new(&self.shared.id, workers, seeding, self.shared.wrapping.frame_stack)?))
+    }
+}
+
+/// What all batches of a source have in common, with processes that wait for the next.
+pub struct Shared {
+    id: String,
+    wrapping: Wrapping,
+    pub settings: Settings,
+    options: WorkerOptions,
+    idle: Mutex<Vec<Idle>>,
+}
+
+/// A process without work. Starting one takes a second, most of it for imports.
+struct Idle {
+    worker: Worker,
+    /// One environment for training that nobody has touched.
+    ready: Option<Opened>,
+}
+
+impl Shared {
+    fn new(id: &str, python: PathBuf, settings: Settings, wrapping: Wrapping) -> Self {
+        let (start_timeout, step_timeout) = (settings.start_timeout, settings.step_timeout);
+        let options = WorkerOptions { python, start_timeout, step_timeout };
+        Self { id: id.to_owned(), wrapping, settings, options, idle: Mutex::new(Vec::new()) }
+    }
+
+    /// A process with `n` environments: one that waits for work, or a new one.
+    pub fn take(&self, n: usize, purpose: Purpose) -> Result<(Worker, Opened), EnvError> {
+        let waiting = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let Some(Idle { mut worker, ready }) = waiting else { return Ok(self.start(n, purpose)?) };
+        match ready.filter(|_| n == 1 && purpose == Purpose::Training) {
+            Some(opened) => Ok((worker, opened)),
+            None => match self.open(&mut worker, n, purpose) {
+                Ok(opened) => Ok((worker, opened)),
+                Err(refused @ Trouble::Refused { .. }) => Err(refused.into()),
+                // It may have died of old age.
+                Err(_) => Ok(self.start(n, purpose)?),
+            },
+        }
+    }
+
+    /// A new process with `n` environments.
+    pub fn start(&self, n: usize, purpose: Purpose) -> Result<(Worker, Opened), Trouble> {
+        let mut worker = Worker::start(&self.options)?;
+        let opened = self.open(&mut worker, n, purpose)?;
+        Ok((worker, opened))
+    }
+
+    fn open(&self, worker: &mut Worker, n: usize, purpose: Purpose) -> Result<Opened, Trouble> {
+        let evaluation = purpose == Purpose::Evaluation;
+        worker.open(&wanted(&self.id, n, &self.settings.kwargs, evaluation, self.wrapping.action_repeat))
+    }
+
+    fn keep_ready(&self, worker: Worker, opened: Opened) {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(Idle { worker, ready: Some(opened) });
+    }
+
+    /// Takes back a process that has done its work.
+    pub fn give_back(&self, worker: Worker) {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(Idle { worker, ready: None });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_looks_like_an_id_is_looked_for() {
+        for id in ["LunarLander-v3", "ALE/Pong-v5", "minigrid:MiniGrid-Empty-5x5-v0", "my_envs:Robot"] {
+            assert!(looks_like_an_id(id), "{id}");
+        }
+        for other in ["cartpole", "none", "my-values", ""] {
+            assert!(!looks_like_an_id(other), "{other}");
+        }
+    }
+}
