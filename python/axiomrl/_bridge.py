@@ -277,7 +277,7 @@ def blame(error, env, what, result=None):
         return EnvironmentFailed(f"its `step` returned {len(result)} values and not 5{old if len(result) == 4 else ''}", env)
     if isinstance(error, TypeError) and isinstance(result, tuple) and not is_number(result[1]):
         return EnvironmentFailed(f"its reward is {result[1]!r}, which is no number", env)
-    return EnvironmentFailed(f"its `{what}` raised {type(error).__name__}: {error}", env)
+    return EnvironmentFailed(f"its `{what}` raised {type(error).__name__}: {error}", env, raised=True)
 
 
 def is_number(value):

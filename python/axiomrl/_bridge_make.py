@@ -45,7 +45,7 @@ def called(make):
     except EnvironmentFailed:
         raise
     except Exception as error:
-        raise EnvironmentFailed(f"making the environment raised {type(error).__name__}: {error}") from error
+        raise EnvironmentFailed(f"making the environment raised {type(error).__name__}: {error}", raised=True) from error
 
 
 def checked(env):
@@ -106,7 +106,7 @@ def refusal(gym, env_id, error):
         return EnvironmentFailed(f"Gymnasium does not know it: {error}{remedy}")
     if isinstance(error, gym.error.DependencyNotInstalled) or isinstance(error, ImportError):
         return EnvironmentFailed(f"a package it needs is missing in {sys.executable}: {error}")
-    return EnvironmentFailed(f"making it raised {said}")
+    return EnvironmentFailed(f"making it raised {said}", raised=True)
 
 
 def draws(gym, env_id):
@@ -131,7 +131,7 @@ def wrapped(env, wrappers):
         except EnvironmentFailed:
             raise
         except Exception as error:
-            raise EnvironmentFailed(f"the wrapper `{name}` raised {type(error).__name__}: {error}") from error
+            raise EnvironmentFailed(f"the wrapper `{name}` raised {type(error).__name__}: {error}", raised=True) from error
     return checked(env)
 
 

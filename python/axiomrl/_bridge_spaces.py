@@ -14,9 +14,11 @@ import numpy as np
 class EnvironmentFailed(Exception):
     """Whatever went wrong with environments; the environment's own exception, if there is one, is the cause."""
 
-    def __init__(self, message, env=None):
+    def __init__(self, message, env=None, raised=False):
         super().__init__(message)
         self.message = message
+        # Whether code of the user's raised something, whose traceback is of interest.
+        self.raised = raised
         # Which one of a batch, where that is known.
         self.env = env
 

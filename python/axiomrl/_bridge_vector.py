@@ -141,7 +141,7 @@ class Vector:
     def blame(error, what):
         if isinstance(error, EnvironmentFailed):
             return error
-        return EnvironmentFailed(f"the `{what}` of the vector environment raised {type(error).__name__}: {error}")
+        return EnvironmentFailed(f"the `{what}` of the vector environment raised {type(error).__name__}: {error}", raised=True)
 
 
 def row(info, i, n):

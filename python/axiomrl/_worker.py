@@ -68,8 +68,8 @@ def write(fd, data):
 def failure(error):
     # What the environment raised is of interest, not what was made of it here.
     root = error.__cause__ or error
-    ours = isinstance(root, EnvironmentFailed)
-    trace = "" if ours else "".join(traceback.format_exception(type(root), root, root.__traceback__))
+    shown = getattr(error, "raised", True)
+    trace = "".join(traceback.format_exception(type(root), root, root.__traceback__)) if shown else ""
     message = error.message if isinstance(error, EnvironmentFailed) else f"{type(error).__name__}: {error}"
     return json.dumps({"message": message, "env": getattr(error, "env", None), "traceback": trace}).encode()
 

@@ -9,13 +9,16 @@ mod options;
 mod output;
 mod policy;
 mod pool;
+mod quick;
 mod report;
 mod seeds;
 mod settings;
 mod signals;
 
+use axiomrl_gymnasium::GymResolver;
 use axiomrl_run::catalogue::Catalogue;
 use clap::Parser;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
@@ -27,20 +30,33 @@ use std::sync::OnceLock;
 struct Cli {
     #[command(subcommand)]
     command: commands::Command,
+    /// The Python with gymnasium, for environments that are not built in [default: AXIOMRL_PYTHON, then python3]
+    #[arg(long, value_name = "PATH", global = true)]
+    python: Option<PathBuf>,
 }
 
 static CATALOGUE: OnceLock<Catalogue> = OnceLock::new();
+static PYTHON: OnceLock<PathBuf> = OnceLock::new();
 
 /// What this binary knows by name.
 fn catalogue() -> &'static Catalogue {
     CATALOGUE.get_or_init(Catalogue::builtin)
 }
 
+/// The Python that the user named.
+fn python() -> Option<&'static Path> {
+    PYTHON.get().map(PathBuf::as_path)
+}
+
 /// The whole program, for a `main` that adds rows of its own to the built-in ones.
-pub fn main_with(catalogue: Catalogue) -> ExitCode {
-    // Called twice, the first catalogue stays.
+pub fn main_with(mut catalogue: Catalogue) -> ExitCode {
+    let Cli { command, python } = Cli::parse();
+    let known = catalogue.all_environments().iter().map(|entry| entry.name.clone()).collect();
+    catalogue.resolver(GymResolver::new(python.clone(), known));
+    // Called twice, the first catalogue and the first Python stay.
     let _ = CATALOGUE.set(catalogue);
-    match Cli::parse().command.run() {
+    let _ = python.map(|python| PYTHON.set(python));
+    match command.run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }

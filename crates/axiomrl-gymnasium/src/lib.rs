@@ -14,6 +14,7 @@ mod settings;
 mod shared;
 mod source;
 mod stack;
+mod tools;
 mod vec_env;
 mod worker;
 mod workers;
@@ -21,7 +22,5 @@ mod workers;
 pub use bridge::{Arrays, Bridge};
 pub use python::{PYTHON_VARIABLE, executable};
 pub use source::{GymResolver, GymSource};
-pub use vec_env::GymVecEnv;
 pub use tools::{Check, Finding, Known, check, known};
-
-mod tools;
+pub use vec_env::GymVecEnv;

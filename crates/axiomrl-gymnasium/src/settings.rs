@@ -22,17 +22,19 @@ pub struct Settings {
 impl Settings {
     pub fn take(env: &str, kwargs: &Map<String, Value>) -> Result<Self, EnvError> {
         let mut left = kwargs.clone();
-        let mut number = |key: &str, default: f64, range: std::ops::RangeInclusive<f64>, whole: bool| match left.remove(key) {
-            None => Ok(default),
-            Some(value) => {
-                let fits = |number: &f64| range.contains(number) && (!whole || number.fract() == 0.0);
-                value.as_f64().filter(fits).ok_or_else(|| {
-                    let kind = if whole { "a whole number" } else { "a number of seconds" };
-                    let problem = format!("`env_kwargs.{key}` must be {kind} from {} to {}", range.start(), range.end());
-                    EnvError::BadSetting { env: env.to_owned(), key: format!("env_kwargs.{key}"), problem }
-                })
-            }
-        };
+        let mut number =
+            |key: &str, default: f64, range: std::ops::RangeInclusive<f64>, whole: bool| match left.remove(key) {
+                None => Ok(default),
+                Some(value) => {
+                    let fits = |number: &f64| range.contains(number) && (!whole || number.fract() == 0.0);
+                    value.as_f64().filter(fits).ok_or_else(|| {
+                        let kind = if whole { "a whole number" } else { "a number of seconds" };
+                        let problem =
+                            format!("`env_kwargs.{key}` must be {kind} from {} to {}", range.start(), range.end());
+                        EnvError::BadSetting { env: env.to_owned(), key: format!("env_kwargs.{key}"), problem }
+                    })
+                }
+            };
         let workers = number("workers", 1.0, 1.0..=256.0, true)? as usize;
         let restarts = number("restarts", 3.0, 0.0..=1000.0, true)? as usize;
         let start_timeout = Duration::from_secs_f64(number("start_timeout", 120.0, 0.1..=86_400.0, false)?);
@@ -52,7 +54,9 @@ mod tests {
         let settings = take(json!({ "workers": 2, "step_timeout": 0.5, "gravity": -3.0 })).unwrap();
         assert_eq!((settings.workers, settings.restarts), (2, 3));
         assert_eq!((settings.step_timeout, settings.kwargs), (Duration::from_millis(500), json!({ "gravity": -3.0 })));
-        for (key, bad) in [("workers", json!(0)), ("workers", json!(1.5)), ("restarts", json!("3")), ("step_timeout", json!(0))] {
+        for (key, bad) in
+            [("workers", json!(0)), ("workers", json!(1.5)), ("restarts", json!("3")), ("step_timeout", json!(0))]
+        {
             let error = take(json!({ key: bad })).unwrap_err().to_string();
             assert!(error.contains(&format!("env_kwargs.{key}")), "{error}");
         }

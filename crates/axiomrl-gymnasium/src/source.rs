@@ -4,12 +4,12 @@ use crate::python;
 use crate::settings::Settings;
 use crate::stack::Stack;
 use crate::vec_env::GymVecEnv;
-use crate::worker::{Opened, Trouble, Worker, WorkerOptions, wanted};
+use crate::worker::{Opened, Trouble, Worker, WorkerOptions};
 use crate::workers::Workers;
 use axiomrl_envs::names::{did_you_mean, nearest, short};
 use axiomrl_envs::{EnvError, EnvSource, Purpose, Seeding, Spaces, VecEnv, Wrapping};
 use axiomrl_run::catalogue::{EnvFactory, EnvResolver};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,17 +17,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 const EVALUATED_TOGETHER: usize = 8;
 
 /// Finds every id that an installed Gymnasium knows, and `module:Id` of packages that register theirs.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct GymResolver {
     python: Option<PathBuf>,
     /// Names that are built in, for those who mistype them.
     known: Vec<String>,
+    idle: Pool,
 }
 
 impl GymResolver {
     /// With this Python, or the one that [`python::executable`] finds.
     pub fn new(python: Option<PathBuf>, known: Vec<String>) -> Self {
-        Self { python, known }
+        Self { python, known, idle: Pool::default() }
     }
 }
 
@@ -51,7 +52,10 @@ impl EnvFactory for GymResolver {
         wrapping: Wrapping,
     ) -> Result<Arc<dyn EnvSource>, EnvError> {
         let settings = Settings::take(name, kwargs)?;
-        let shared = Shared::new(name, python::executable(self.python.as_deref()), settings, wrapping);
+        let (start_timeout, step_timeout) = (settings.start_timeout, settings.step_timeout);
+        let python = python::executable(self.python.as_deref());
+        let options = WorkerOptions { python, start_timeout, step_timeout };
+        let shared = Shared { id: name.to_owned(), wrapping, settings, options, idle: self.idle.clone() };
         // Whoever is wrong about the name, the options or the Python hears it now.
         match GymSource::new(shared) {
             Ok(source) => Ok(Arc::new(source)),
@@ -82,7 +86,8 @@ impl GymSource {
     fn new(shared: Shared) -> Result<Self, EnvError> {
         let shared = Arc::new(shared);
         let (worker, opened) = shared.take(1, Purpose::Training)?;
-        shared.keep_ready(worker, opened.clone());
+        let wanted = shared.wanted(1, Purpose::Training);
+        shared.idle.push(Idle { worker, ready: Some((wanted, opened.clone())) });
         let (observation, _) = Stack::of(&shared.id, &opened.spaces.observation, shared.wrapping.frame_stack)?;
         Ok(Self { spaces: Spaces { observation, ..opened.spaces }, shared })
     }
@@ -103,63 +108,71 @@ impl EnvSource for GymSource {
     }
 }
 
-/// What all batches of a source have in common, with processes that wait for the next.
+/// What all batches of a source have in common.
 pub struct Shared {
     id: String,
     wrapping: Wrapping,
     pub settings: Settings,
     options: WorkerOptions,
-    idle: Mutex<Vec<Idle>>,
-}
-
-/// A process without work. Starting one takes a second, most of it for imports.
-struct Idle {
-    worker: Worker,
-    /// One environment for training that nobody has touched.
-    ready: Option<Opened>,
+    idle: Pool,
 }
 
 impl Shared {
-    fn new(id: &str, python: PathBuf, settings: Settings, wrapping: Wrapping) -> Self {
-        let (start_timeout, step_timeout) = (settings.start_timeout, settings.step_timeout);
-        let options = WorkerOptions { python, start_timeout, step_timeout };
-        Self { id: id.to_owned(), wrapping, settings, options, idle: Mutex::new(Vec::new()) }
-    }
-
     /// A process with `n` environments: one that waits for work, or a new one.
     pub fn take(&self, n: usize, purpose: Purpose) -> Result<(Worker, Opened), EnvError> {
-        let waiting = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let Some(Idle { mut worker, ready }) = waiting else { return Ok(self.start(n, purpose)?) };
-        match ready.filter(|_| n == 1 && purpose == Purpose::Training) {
-            Some(opened) => Ok((worker, opened)),
-            None => match self.open(&mut worker, n, purpose) {
-                Ok(opened) => Ok((worker, opened)),
-                Err(refused @ Trouble::Refused { .. }) => Err(refused.into()),
-                // It may have died of old age.
-                Err(_) => Ok(self.start(n, purpose)?),
-            },
+        let Some(Idle { mut worker, ready }) = self.idle.pop() else { return Ok(self.start(n, purpose)?) };
+        worker.adopt(&self.options);
+        if let Some((_, opened)) = ready.filter(|(wanted, _)| *wanted == self.wanted(n, purpose)) {
+            return Ok((worker, opened));
+        }
+        match worker.open(&self.wanted(n, purpose)) {
+            Ok(opened) => Ok((worker, opened)),
+            Err(refused @ Trouble::Refused { .. }) => {
+                self.give_back(worker);
+                Err(refused.into())
+            }
+            // It may have died meanwhile.
+            Err(_) => Ok(self.start(n, purpose)?),
         }
     }
 
     /// A new process with `n` environments.
     pub fn start(&self, n: usize, purpose: Purpose) -> Result<(Worker, Opened), Trouble> {
         let mut worker = Worker::start(&self.options)?;
-        let opened = self.open(&mut worker, n, purpose)?;
+        let opened = worker.open(&self.wanted(n, purpose))?;
         Ok((worker, opened))
     }
 
-    fn open(&self, worker: &mut Worker, n: usize, purpose: Purpose) -> Result<Opened, Trouble> {
-        let evaluation = purpose == Purpose::Evaluation;
-        worker.open(&wanted(&self.id, n, &self.settings.kwargs, evaluation, self.wrapping.action_repeat))
-    }
-
-    fn keep_ready(&self, worker: Worker, opened: Opened) {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(Idle { worker, ready: Some(opened) });
+    /// What environments are to be made, as a worker understands it.
+    fn wanted(&self, n: usize, purpose: Purpose) -> Value {
+        let purpose = if purpose == Purpose::Evaluation { "evaluation" } else { "training" };
+        let (id, kwargs, action_repeat) = (&self.id, &self.settings.kwargs, self.wrapping.action_repeat);
+        json!({ "id": id, "n": n, "kwargs": kwargs, "purpose": purpose, "action_repeat": action_repeat })
     }
 
     /// Takes back a process that has done its work.
     pub fn give_back(&self, worker: Worker) {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(Idle { worker, ready: None });
+        self.idle.push(Idle { worker, ready: None });
+    }
+}
+
+/// Processes without work. Starting one takes a second, most of it for imports, and any can take up any environments.
+#[derive(Clone, Default)]
+struct Pool(Arc<Mutex<Vec<Idle>>>);
+
+struct Idle {
+    worker: Worker,
+    /// Environments that it has made and nobody has touched.
+    ready: Option<(Value, Opened)>,
+}
+
+impl Pool {
+    fn pop(&self) -> Option<Idle> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop()
+    }
+
+    fn push(&self, idle: Idle) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(idle);
     }
 }
 

@@ -13,13 +13,16 @@ pub struct Stack {
 impl Stack {
     /// The stacked space and the way to fill it.
     pub fn of(env: &str, space: &Space, count: usize) -> Result<(Space, Self), EnvError> {
-        let bad = |problem: String| EnvError::BadSetting { env: env.to_owned(), key: "frame_stack".to_owned(), problem };
+        let bad =
+            |problem: String| EnvError::BadSetting { env: env.to_owned(), key: "frame_stack".to_owned(), problem };
         if count <= 1 {
             return Ok((space.clone(), Self { count: 1, chunk: 1 }));
         }
         let Space::Box(inner) = space else {
             let kind = space.kind();
-            return Err(bad(format!("only Box observations can be stacked and this one is {kind}; set frame_stack to 1")));
+            return Err(bad(format!(
+                "only Box observations can be stacked and this one is {kind}; set frame_stack to 1"
+            )));
         };
         let chunk = inner.shape.last().copied().unwrap_or(1).max(1);
         let mut shape = inner.shape.clone();

@@ -7,7 +7,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::ops::Range;
@@ -101,7 +101,11 @@ impl Worker {
         let refused = |what: &str, error: io::Error| {
             let python = options.python.display();
             let remedy = "environments that are not built in need Python 3 with gymnasium; name it with --python or AXIOMRL_PYTHON";
-            Trouble::Refused { message: format!("{what} `{python}`: {error}; {remedy}"), env: None, traceback: String::new() }
+            Trouble::Refused {
+                message: format!("{what} `{python}`: {error}; {remedy}"),
+                env: None,
+                traceback: String::new(),
+            }
         };
         let memory = SharedMemory::new().map_err(|error| refused("no shared memory for", error))?;
         let modules = python::modules();
@@ -155,7 +159,12 @@ impl Worker {
         self.ask(letter, payload.to_string().as_bytes(), self.options.step_timeout)
     }
 
-    pub fn ask_json<T: DeserializeOwned>(&mut self, letter: u8, payload: &[u8], timeout: Duration) -> Result<T, Trouble> {
+    pub fn ask_json<T: DeserializeOwned>(
+        &mut self,
+        letter: u8,
+        payload: &[u8],
+        timeout: Duration,
+    ) -> Result<T, Trouble> {
         let answer = self.ask(letter, payload, timeout)?;
         serde_json::from_slice(&answer).map_err(|error| self.nonsense(&error.to_string()))
     }
@@ -220,6 +229,11 @@ impl Worker {
         }
     }
 
+    /// Takes up work for somebody else, who may be more patient.
+    pub fn adopt(&mut self, options: &WorkerOptions) {
+        self.options = options.clone();
+    }
+
     pub fn timeout(&self) -> Duration {
         self.options.step_timeout
     }
@@ -257,7 +271,11 @@ impl Worker {
             patiently(|| listener.is_finished());
         }
         let words = self.last_words.lock().unwrap_or_else(PoisonError::into_inner);
-        if words.is_empty() { String::new() } else { format!("; its last words: {}", words.iter().cloned().collect::<Vec<_>>().join(" | ")) }
+        if words.is_empty() {
+            String::new()
+        } else {
+            format!("; its last words: {}", words.iter().cloned().collect::<Vec<_>>().join(" | "))
+        }
     }
 
     /// Ends it and whatever it started.
@@ -297,7 +315,9 @@ impl Opened {
         ];
         let sound = |name: &str, bytes: usize| {
             self.arrays.get(name).is_some_and(|&(start, size)| {
-                size == n * bytes && start % 8 == 0 && start.checked_add(size).is_some_and(|end| end as u64 <= self.bytes)
+                size == n * bytes
+                    && start % 8 == 0
+                    && start.checked_add(size).is_some_and(|end| end as u64 <= self.bytes)
             })
         };
         sizes.into_iter().find(|&(name, bytes)| !sound(name, bytes)).map(|(name, _)| name)
@@ -306,12 +326,6 @@ impl Opened {
     fn place(&self, name: &str) -> Option<Range<usize>> {
         self.arrays.get(name).map(|&(start, size)| start..start + size)
     }
-}
-
-/// What environments are to be made, as a worker understands it.
-pub fn wanted(id: &str, n: usize, kwargs: &Value, evaluation: bool, action_repeat: usize) -> Value {
-    let purpose = if evaluation { "evaluation" } else { "training" };
-    json!({ "id": id, "n": n, "kwargs": kwargs, "purpose": purpose, "action_repeat": action_repeat })
 }
 
 /// Waits a moment for something that ought to happen.

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod algos;
+mod check_env;
 mod compare;
 mod completions;
 mod config;
@@ -36,6 +37,7 @@ pub enum Command {
     Configs(configs::Configs),
     Algos(algos::Algos),
     Envs(envs::Envs),
+    CheckEnv(check_env::CheckEnv),
     Explain(explain::Explain),
     Schema(schema::Schema),
     Doctor(doctor::Doctor),
@@ -58,6 +60,7 @@ impl Command {
             Command::Configs(command) => command.run(),
             Command::Algos(command) => command.run(),
             Command::Envs(command) => command.run(),
+            Command::CheckEnv(command) => command.run(),
             Command::Explain(command) => command.run(),
             Command::Schema(command) => command.run(),
             Command::Doctor(command) => command.run(),
@@ -67,7 +70,7 @@ impl Command {
 }
 
 /// The algorithm called `name`; the error names the nearest one.
-fn algorithm(name: &str) -> Result<&'static axiomrl_algos::AlgoEntry, Failure> {
+pub(crate) fn algorithm(name: &str) -> Result<&'static axiomrl_algos::AlgoEntry, Failure> {
     let catalogue = crate::catalogue();
     catalogue.find_algorithm(name).map(|entry| entry.as_ref()).ok_or_else(|| {
         let hint = axiomrl_envs::names::suggestion(name, &catalogue.algorithm_names());

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::options::{Overrides, Running};
 use crate::seeds::{self, Plan};
-use crate::{catalogue, pool, report, signals};
+use crate::{catalogue, pool, quick, report, signals};
 use axiomrl_algos::RunConfig;
 use axiomrl_run::experiment::Experiment;
 use axiomrl_run::train::{TrainOptions, Trainer};
@@ -18,12 +18,16 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Trains an agent
 #[derive(Args)]
 pub struct Train {
-    /// A packaged config (`axiomrl configs` lists them) or the path of a run file, which may be a pipe
+    /// A packaged config (`axiomrl configs` lists them) or the path of a run file, which may be a pipe; with --env the name of an
+    /// algorithm
     #[arg(value_name = "CONFIG", required_unless_present = "config")]
     source: Option<String>,
     /// The same, for those used to naming it
     #[arg(long, value_name = "CONFIG", conflicts_with = "source")]
     config: Option<String>,
+    /// Trains the algorithm in this environment, built in or Gymnasium's, without a run file
+    #[arg(long, value_name = "ID", conflicts_with = "config")]
+    env: Option<String>,
     #[command(flatten)]
     overrides: Overrides,
     /// Trains once per seed, each in a process of its own, and prints mean, IQM and spread
@@ -43,12 +47,15 @@ impl Train {
     pub fn run(self) -> Result<(), Failure> {
         let source = self.source.or(self.config).unwrap_or_default();
         let assignments = self.overrides.assignments();
-        let experiment = configs::read(catalogue(), &source, &assignments)?;
+        let experiment = match &self.env {
+            Some(env) => quick::read(&source, env, &assignments, self.running.quiet)?,
+            None => configs::read(catalogue(), &source, &assignments)?,
+        };
         if self.seeds.is_empty() {
             return train(experiment, self.run_dir, &self.running);
         }
         // A pipe can be read once, and every process reads the run file: they get what this one understood.
-        let copy = if is_stream(&source) { Some(RunFile::of(&experiment.config)?) } else { None };
+        let copy = if self.env.is_some() || is_stream(&source) { Some(RunFile::of(&experiment.config)?) } else { None };
         let (source, assignments) = match &copy {
             Some(copy) => (copy.0.display().to_string(), Vec::new()),
             None => (source, assignments),
