@@ -209,8 +209,8 @@ fn value_based() -> Vec<AlgoEntry> {
 }
 
 fn from_rollouts() -> Vec<AlgoEntry> {
-    use policy_gradient::{A2c, Acer, Acktr, Ppg, Ppo, Reinforce, Trpo};
-    vec![
+    use policy_gradient::{A2c, Acer, Acktr, Ppg, Ppo, Reinforce, Trpo, presets};
+    let own = [
         entry::<Ppo>("ppo", "Proximal policy optimisation", include_str!("policy_gradient/ppo/mod.rs"), ANY),
         entry::<A2c>("a2c", "Advantage actor-critic", include_str!("policy_gradient/a2c/mod.rs"), ANY),
         entry::<Reinforce>(
@@ -233,7 +233,8 @@ fn from_rollouts() -> Vec<AlgoEntry> {
         ),
         entry::<Ppg>("ppg", "Phasic policy gradient", include_str!("policy_gradient/ppg/mod.rs"), ANY),
         entry::<Trpo>("trpo", "Trust region policy optimisation", include_str!("policy_gradient/trpo/mod.rs"), ANY),
-    ]
+    ];
+    own.into_iter().chain(variants::<Ppo>(presets::CURIOUS, ANY)).collect()
 }
 
 fn continuous_control() -> Vec<AlgoEntry> {

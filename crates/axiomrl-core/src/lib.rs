@@ -39,7 +39,7 @@ pub use pages::PagedStore;
 pub use priorities::{Priorities, PrioritySpec, mixed_error};
 pub use random::{Rng, load_rng, save_rng, stream};
 pub use ring::{Owned, Ring, RingSpec, StoredEpisode};
-pub use rollout::{RawRows, Rollout, RolloutSpec};
+pub use rollout::{Intrinsic, RawRows, Rollout, RolloutSpec};
 pub use schedule::Schedule;
 pub use sequence_store::{LatentSpec, SequenceBatch, SequenceSpec, SequenceStore};
 pub use source::{BatchSource, RewardScale, SampleOptions};

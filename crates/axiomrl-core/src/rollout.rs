@@ -1,7 +1,10 @@
 //! The rollout store of on-policy algorithms: `steps` rows of `lanes` environments, used once and cleared.
 
+mod intrinsic;
 #[cfg(test)]
 mod tests;
+
+pub use intrinsic::Intrinsic;
 
 use crate::bytes::*;
 use crate::gae::{Segment, gae};
@@ -20,6 +23,8 @@ pub struct RolloutSpec {
     pub mask_width: usize,
     /// whether raw observations are kept, too, and what each step led to
     pub raw: bool,
+    /// whether the learner pays itself, too, with values of its own for that
+    pub intrinsic: bool,
 }
 
 /// What was seen and what came of it, as the environment gave it: the rows that a policy acted on may have been scaled.
@@ -57,6 +62,8 @@ pub struct Rollout {
     pub next_value: Vec<f32>,
     pub advantage: Vec<f32>,
     pub returns: Vec<f32>,
+    /// What the learner pays itself, where the spec asks for it.
+    pub intrinsic: Option<Intrinsic>,
 }
 
 impl Rollout {
@@ -81,6 +88,7 @@ impl Rollout {
             next_value: vec![0.0; rows],
             advantage: vec![0.0; rows],
             returns: vec![0.0; rows],
+            intrinsic: spec.intrinsic.then(|| Intrinsic::new(rows)),
             spec,
         }
     }
@@ -101,7 +109,8 @@ impl Rollout {
     /// What the policy saw and did at step `t`, one row per environment.
     ///
     /// The values are also the `next_value` of the step before, wherever that did not end an episode. So the caller
-    /// sets `next_value` only for truncated steps and for the last row.
+    /// sets `next_value` only for truncated steps and for the last row. Where the learner pays itself, too, there are two
+    /// values for each environment, side by side: of the environment's rewards and of its own.
     pub fn begin_row(
         &mut self,
         t: usize,
@@ -121,7 +130,12 @@ impl Rollout {
         let width = lanes * spec.action_width;
         self.action[t * width..(t + 1) * width].copy_from_slice(actions);
         self.log_prob[t * lanes..(t + 1) * lanes].copy_from_slice(log_probs);
-        self.value[t * lanes..(t + 1) * lanes].copy_from_slice(values);
+        let streams = values.len() / lanes;
+        let extrinsic = || values.iter().step_by(streams).copied();
+        self.value[t * lanes..(t + 1) * lanes].iter_mut().zip(extrinsic()).for_each(|(value, new)| *value = new);
+        if let Some(intrinsic) = &mut self.intrinsic {
+            intrinsic.begin_row(t, values);
+        }
         // Nothing of an earlier rollout may show in a row that is saved half way.
         for row in t * lanes..(t + 1) * lanes {
             (self.reward[row], self.next_value[row]) = (0.0, 0.0);
@@ -135,7 +149,7 @@ impl Rollout {
             }
         }
         if t > 0 {
-            for (before, &value) in ((t - 1) * lanes..t * lanes).zip(values) {
+            for (before, value) in ((t - 1) * lanes..t * lanes).zip(extrinsic()) {
                 if !self.terminated[before] && !self.truncated[before] {
                     self.next_value[before] = value;
                 }
@@ -186,6 +200,9 @@ impl Rollout {
         // As an end, so that nothing of the row reaches the one before.
         self.set_outcome(t, lane, 0.0, true, false);
         self.valid[t * self.lanes + lane] = false;
+        if let Some(intrinsic) = &mut self.intrinsic {
+            intrinsic.cut_off(t * self.lanes + lane);
+        }
     }
 
     /// The episode under way in `lane` goes on unseen after the last filled step, whose `next_value` is known.
@@ -197,6 +214,9 @@ impl Rollout {
 
     fn cut_off_row(&mut self, row: usize) {
         self.truncated[row] |= !self.terminated[row];
+        if let Some(intrinsic) = &mut self.intrinsic {
+            intrinsic.cut_off(row);
+        }
     }
 
     /// Forgets a row that was begun but has not brought all its outcomes. Gives the number of those that are left.
@@ -231,11 +251,23 @@ impl Rollout {
         (self.advantage, self.returns) = (advantage, returns);
     }
 
+    /// Fills the columns of what the learner pays itself, and makes `advantage` the sum of both kinds, `weights` times the
+    /// environment's and its own; after [`Rollout::compute_gae`]. Returns stay apart.
+    pub fn add_intrinsic(&mut self, gamma: f32, lambda: f32, weights: [f32; 2]) {
+        let rows = self.filled * self.lanes;
+        if let Some(intrinsic) = &mut self.intrinsic {
+            intrinsic.compute_gae(self.lanes, rows, gamma, lambda);
+            for (advantage, own) in self.advantage[..rows].iter_mut().zip(&intrinsic.advantage) {
+                *advantage = weights[0] * *advantage + weights[1] * own;
+            }
+        }
+    }
+
     fn shape(&self) -> [(&'static str, u64); 7] {
         let spec = &self.spec;
         [
-            // With raw rows there is more in the file.
-            ("format", if spec.raw { 3 } else { 2 }),
+            // With raw rows there is more in the file, and with rewards of the learner's own.
+            ("format", 2 + u64::from(spec.raw) + 2 * u64::from(spec.intrinsic)),
             ("steps per rollout", spec.steps as u64),
             ("num_envs", spec.lanes as u64),
             ("observed numbers", spec.widths.floats as u64),
@@ -269,7 +301,7 @@ impl Rollout {
             write_obs(w, raw.obs.range(0..rows))?;
             write_obs(w, raw.next_obs.range(0..rows))?;
         }
-        Ok(())
+        self.intrinsic.as_ref().map_or(Ok(()), |intrinsic| intrinsic.write(rows, w))
     }
 
     /// Takes over what [`Rollout::write`] wrote for a rollout of the same spec. After an error it is as before.
@@ -295,6 +327,9 @@ impl Rollout {
         if let Some(raw) = &mut fresh.raw {
             read_obs(r, raw.obs.range_mut(0..rows))?;
             read_obs(r, raw.next_obs.range_mut(0..rows))?;
+        }
+        if let Some(intrinsic) = &mut fresh.intrinsic {
+            intrinsic.read(rows, r)?;
         }
         *self = fresh;
         Ok(())

@@ -119,6 +119,15 @@ fn recurrent_ppo_stops_between_minibatches() {
 }
 
 #[test]
+fn curiosity_stops_while_it_warms_up_and_between_its_steps_and_the_policys() {
+    let warm = ["algo_kwargs.warm_up_steps=20"];
+    stops_change_nothing("rnd", "CartPole-v1", &[INSIDE_ROUNDS, ROLLOUTS, NORMALISED, &warm]);
+    stops_change_nothing("icm", "Pendulum-v1", &[INSIDE_ROUNDS, ROLLOUTS, &warm]);
+    let memory = ["algo_kwargs.memory=lstm", "algo_kwargs.recurrent_hidden_size=8"];
+    stops_change_nothing("rnd", "CartPoleNoVel-v1", &[INSIDE_ROUNDS, ROLLOUTS, &warm, &memory]);
+}
+
+#[test]
 fn reinforce_stops_between_policy_and_value() {
     stops_change_nothing("reinforce", "CartPole-v1", &[INSIDE_ROUNDS, &["algo_kwargs.num_steps=16"]]);
 }

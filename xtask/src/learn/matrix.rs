@@ -102,6 +102,12 @@ const SHORT_SIGHTED: Control =
     Control { name: "horizon_1", set: &["algo_kwargs.imagination_horizon=1", "algo_kwargs.replay_critic_scale=0"] };
 /// As long steps as ever, and nothing that says where to.
 const NO_SIGNAL: Control = Control { name: "shuffled_advantages", set: &["algo_kwargs.shuffle_advantages=true"] };
+/// The learner pays itself nothing.
+const NO_BONUS: Control = Control { name: "no_bonus", set: &["algo_kwargs.intrinsic_coef=0"] };
+/// Bonuses as large as ever, and no reason for them.
+const PERMUTED_BONUS: Control = Control { name: "permuted_bonus", set: &["algo_kwargs.permute_bonus=true"] };
+/// The name is its own control: chance alone looks for the treasure.
+const BY_CHANCE: Control = Control { name: "by_chance", set: &[] };
 /// Scores of other candidates: steps as long as ever, and no reason for them.
 const PERMUTED_SCORES: Control = Control { name: "permuted_scores", set: &["algo_kwargs.permute_scores=true"] };
 /// Every step is one down instead of up.
@@ -166,6 +172,10 @@ pub const MATRIX: &[Row] = &[
     row("acer/cartpole", "CartPole-v1", 475.0, 300_000),
     row("trpo/acrobot", "Acrobot-v1", -100.0, 100_000),
     row("trpo/pendulum", "Pendulum-v1", -250.0, 300_000),
+    row("rnd/deep_sea", "DeepSea-v0", 0.9, 400_000),
+    row("icm/deep_sea", "DeepSea-v0", 0.9, 400_000),
+    row("rnd/mountain_car", "MountainCar-v0", -160.0, 500_000),
+    row("icm/mountain_car", "MountainCar-v0", -160.0, 500_000),
     row("ddpg/pendulum", "Pendulum-v1", -200.0, 20_000),
     row("td3/pendulum", "Pendulum-v1", -200.0, 20_000),
     row("sac/pendulum", "Pendulum-v1", -200.0, 20_000),
@@ -255,6 +265,14 @@ pub const MATRIX: &[Row] = &[
     row("ppg/cartpole", "CartPole-v1", 100.0, 100_000).control(NO_SIGNAL).sampled(),
     row("acktr/cartpole", "CartPole-v1", 100.0, 300_000).control(NO_SIGNAL).sampled(),
     row("acer/cartpole", "CartPole-v1", 100.0, 300_000).control(NO_SIGNAL).sampled(),
+    // A sea of 20 rows: chance finds its treasure once in 50 such runs.
+    row("ppo/deep_sea", "DeepSea-v0", 0.9, 400_000).control(BY_CHANCE).sampled(),
+    row("rnd/deep_sea", "DeepSea-v0", 0.9, 400_000).control(NO_BONUS).sampled(),
+    row("icm/deep_sea", "DeepSea-v0", 0.9, 400_000).control(NO_BONUS).sampled(),
+    row("rnd/deep_sea", "DeepSea-v0", 0.9, 400_000).control(PERMUTED_BONUS).sampled(),
+    row("icm/deep_sea", "DeepSea-v0", 0.9, 400_000).control(PERMUTED_BONUS).sampled(),
+    row("rnd/mountain_car", "MountainCar-v0", -160.0, 500_000).control(NO_BONUS).sampled(),
+    row("icm/mountain_car", "MountainCar-v0", -160.0, 500_000).control(NO_BONUS).sampled(),
     row("sac/pendulum", "Pendulum-v1", -200.0, 20_000).control(NO_LEARNING),
     // The best policy without memory lasts 52 steps, with the last action 101.
     row("dqn/cartpole", "CartPoleNoVel-v1", 110.0, 50_000).control(NO_MEMORY),

@@ -146,6 +146,8 @@ pub const CASES: &[Case] = &[
     case("ppg", "ppg/cartpole", 2100, &[]).sees(4),
     case("acktr", "acktr/cartpole", 1500, &[]).sees(4),
     case("acer", "acer/cartpole", 1500, &[]).sees(4),
+    case("rnd", "rnd/mountain_car", 5200, &[]).sees(2),
+    case("icm", "icm/mountain_car", 5200, &[]).sees(2),
     case("dreamerv3", "dreamerv3/cartpole", 260, &[]),
     case("dreamer", "dreamer/catch", 520, &[]),
     case("ars", "ars/cartpole", 1500, &[]).sees(4),

@@ -310,6 +310,42 @@ macro_rules! settings {
             pub log_std_init: f32,
         ] $($rest)* }
     };
+    (@ $head:tt [$($gathered:tt)*] ..curiosity, $($rest:tt)*) => {
+        $crate::config::settings! { @ $head [$($gathered)*
+            /// What the learner pays itself for, beside the environment.
+            pub curiosity: $crate::policy_gradient::CuriosityKind,
+            /// Scale bonuses and give them values of their own, which know no ends; otherwise they are added to the rewards.
+            pub two_streams: bool,
+            /// Weight of what the learner pays itself: of its advantages, or of the bonus that is added to the rewards.
+            #[garde(range(min = 0.0, max = 1000.0))]
+            pub intrinsic_coef: f32,
+            /// Weight of the advantages of the environment's rewards.
+            #[garde(range(min = 0.0, max = 1000.0))]
+            pub extrinsic_coef: f32,
+            /// Discount per step of what the learner pays itself.
+            #[garde(range(min = 0.0, max = 1.0))]
+            pub intrinsic_gamma: f32,
+            /// Step size of the Adam of the bonus; 0 leaves its networks as they were drawn.
+            #[garde(custom(axiomrl_core::Schedule::range_ok(0.0, 1.0)))]
+            pub curiosity_learning_rate: axiomrl_core::Schedule,
+            /// Steps of random actions, in all environments together, that set the scale of observations for the bonus.
+            #[garde(range(max = 1_000_000_000_u64))]
+            pub warm_up_steps: u64,
+            /// The part of the steps that the predictor learns from; absent is 32 over the number of environments, at most 1.
+            #[garde(inner(range(min = 1e-6, max = 1.0)))]
+            pub predictor_share: Option<f32>,
+            /// What the error of the forward model is multiplied by; with `two_streams` the scale is found anyway.
+            #[garde(range(min = 1e-9, max = 1e9))]
+            pub bonus_scale: f32,
+            /// Weight of the forward model's loss; that of the inverse model has the rest.
+            #[garde(range(min = 0.0, max = 1.0))]
+            pub forward_loss_coef: f32,
+            /// Which loss may move the features.
+            pub feature_gradient: $crate::policy_gradient::FeatureGradient,
+            /// Deal the bonuses out to other steps at random: a control, which must not explore.
+            pub permute_bonus: bool,
+        ] $($rest)* }
+    };
     (@ $head:tt [$($gathered:tt)*] ..stochastic_policy, $($rest:tt)*) => {
         $crate::config::settings! { @ $head [$($gathered)*
             /// Weight of the entropy bonus.

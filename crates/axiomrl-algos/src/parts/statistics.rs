@@ -8,7 +8,7 @@ use std::ops::Range;
 /// Keeps a constant column from dividing by zero.
 const EPSILON: f64 = 1e-8;
 
-/// Standardised observations and rewards are clipped to ±this.
+/// Standardised observations and rewards are clipped to ±this, unless said otherwise.
 const CLIP: f32 = 10.0;
 
 /// Running mean and variance of the numbers of an observation. Choices and images are left as they are: they have no scale.
@@ -19,6 +19,8 @@ pub struct ObsStats {
     running: RunningStats,
     /// Added to the deviations of statistics that were fitted once and stay as they are.
     fixed: Option<f64>,
+    /// Scaled numbers are clipped to ±this.
+    clip: f32,
 }
 
 /// Where the scale of observations comes from.
@@ -52,7 +54,12 @@ impl ObsStats {
             let key = "normalize_observation".to_owned();
             return Err(EnvError::BadSetting { env: "its observation".into(), key, problem });
         }
-        Ok(Some(Self { running: RunningStats::new(columns.len()), columns, fixed }))
+        Ok(Some(Self { running: RunningStats::new(columns.len()), columns, fixed, clip: CLIP }))
+    }
+
+    /// The same with another limit to what is scaled.
+    pub fn clipped_at(self, clip: f32) -> Self {
+        Self { clip, ..self }
     }
 
     /// Takes mean and deviation from what was observed in recorded transitions, where that is where they come from.
@@ -112,7 +119,7 @@ impl ObsStats {
                 Some(floor) => 1.0 / (variance.sqrt() + floor),
             };
             for x in floats.iter_mut().skip(column).step_by(width) {
-                *x = (((f64::from(*x) - mean) * scale) as f32).clamp(-CLIP, CLIP);
+                *x = (((f64::from(*x) - mean) * scale) as f32).clamp(-self.clip, self.clip);
             }
         }
     }

@@ -25,6 +25,8 @@ pub struct PolicyShape<'a> {
     pub shared: bool,
     /// Whether the policy's network says what an observation is worth, too.
     pub aux_head: bool,
+    /// Values of each observation: of the environment's rewards, and perhaps of those that the learner pays itself.
+    pub streams: usize,
     pub log_std_init: f32,
 }
 
@@ -51,7 +53,7 @@ impl PolicyValue {
             shared: shape.shared,
             aux_head: shape.aux_head,
             outputs: distribution.head_width(),
-            value_outputs: 1,
+            value_outputs: shape.streams,
         };
         let net = PolicyValueNet::new(&spec, &mut setup.rng("init"))?;
         let free = distribution.log_std_width();
@@ -163,7 +165,7 @@ impl<U: PolicyUpdate> RolloutLearner for PolicyLearner<U> {
             let (log_std, mask) = (policy.log_std.as_slice(), input.mask(row));
             log_probs[row] = policy.distribution.sample_log_prob(head, log_std, mask, rng, action);
         }
-        values[..input.rows()].copy_from_slice(&policy.values);
+        values[..policy.values.len()].copy_from_slice(&policy.values);
         Ok(())
     }
 
@@ -172,7 +174,7 @@ impl<U: PolicyUpdate> RolloutLearner for PolicyLearner<U> {
         let now = Sequences::single(input.obs, &going_on);
         let policy = &mut self.policy;
         policy.net.infer_values(now, &mut memory.to_vec(), &mut policy.values);
-        values[..input.rows()].copy_from_slice(&policy.values);
+        values[..policy.values.len()].copy_from_slice(&policy.values);
         Ok(())
     }
 

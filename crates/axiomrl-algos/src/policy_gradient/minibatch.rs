@@ -78,6 +78,7 @@ pub struct Minibatch {
     pub masks: Vec<bool>,
     pub log_prob: Vec<f32>,
     pub advantage: Vec<f32>,
+    /// One for each kind of reward, side by side; so are the values.
     pub returns: Vec<f32>,
     pub value: Vec<f32>,
 }
@@ -147,13 +148,26 @@ impl Minibatch {
         let rows = || self.learned.iter().map(|step| step.from);
         refill(&mut self.log_prob, rows().map(|row| rollout.log_prob[row]));
         refill(&mut self.advantage, rows().map(|row| rollout.advantage[row]));
-        refill(&mut self.returns, rows().map(|row| rollout.returns[row]));
-        refill(&mut self.value, rows().map(|row| rollout.value[row]));
+        match &rollout.intrinsic {
+            None => {
+                refill(&mut self.returns, rows().map(|row| rollout.returns[row]));
+                refill(&mut self.value, rows().map(|row| rollout.value[row]));
+            }
+            Some(own) => {
+                refill(&mut self.returns, rows().flat_map(|row| [rollout.returns[row], own.returns[row]]));
+                refill(&mut self.value, rows().flat_map(|row| [rollout.value[row], own.value[row]]));
+            }
+        }
     }
 
     /// How many steps are learned from.
     pub fn len(&self) -> usize {
         self.learned.len()
+    }
+
+    /// Kinds of reward, each with values of its own.
+    pub fn streams(&self) -> usize {
+        self.returns.len() / self.log_prob.len().max(1)
     }
 
     /// The part of a table of masks that belongs to step `row` of those that are learned from.
@@ -178,11 +192,11 @@ impl Minibatch {
         if self.learned.len() == self.steps * self.rows {
             return ppo_loss(distribution, head, values, log_std, self, terms);
         }
-        let width = distribution.head_width();
-        let (head, values) = (self.pick(head, width), self.pick(values, 1));
+        let (width, streams) = (distribution.head_width(), self.streams());
+        let (head, values) = (self.pick(head, width), self.pick(values, streams));
         let (report, gradient) = ppo_loss(distribution, &head, &values, log_std, self, terms);
         let PpoGradient { head, value, log_std } = gradient;
-        (report, PpoGradient { head: self.spread(head, width), value: self.spread(value, 1), log_std })
+        (report, PpoGradient { head: self.spread(head, width), value: self.spread(value, streams), log_std })
     }
 
     /// A column of the rollout at the steps that are learned from.

@@ -3,6 +3,7 @@
 mod a2c;
 mod acer;
 mod acktr;
+pub(crate) mod curiosity;
 pub(crate) mod learner;
 pub(crate) mod minibatch;
 pub(crate) mod net;
@@ -21,6 +22,7 @@ mod trpo;
 pub use a2c::{A2c, A2cConfig, A2cOptimizer};
 pub use acer::{Acer, AcerConfig};
 pub use acktr::{Acktr, AcktrConfig};
+pub use curiosity::{CuriosityKind, FeatureGradient};
 pub use ppg::{Ppg, PpgConfig};
 pub use ppo::{Ppo, PpoConfig};
 pub(crate) use ppo::{PpoLearner, ppo_config};

@@ -33,7 +33,7 @@ pub struct PolicyValueSpec<'a> {
     pub aux_head: bool,
     /// Numbers that describe the policy's distribution.
     pub outputs: usize,
-    /// Numbers that the value's head gives: 1, or one for each action.
+    /// Numbers that the value's head gives: one for each kind of reward, or one for each action.
     pub value_outputs: usize,
 }
 

@@ -48,13 +48,15 @@ impl Minibatch {
         (report, gradient)
     }
 
-    /// mean (V - target)^2 over the steps that are learned from, and its gradient by the values of all.
+    /// mean (V - target)^2 over the steps that are learned from, and its gradient by the values of all. Where a step has several
+    /// targets, side by side, their errors add up.
     pub fn value_error(&self, values: &[f32], targets: &[f32]) -> (f32, Vec<f32>) {
-        let values = self.pick(values, 1);
-        let share = 1.0 / targets.len() as f32;
+        let streams = targets.len() / self.learned.len();
+        let values = self.pick(values, streams);
+        let share = 1.0 / self.learned.len() as f32;
         let errors = || values.iter().zip(targets).map(|(value, target)| value - target);
         let loss = errors().map(|error| share * error * error).sum();
-        (loss, self.spread(errors().map(|error| 2.0 * share * error).collect(), 1))
+        (loss, self.spread(errors().map(|error| 2.0 * share * error).collect(), streams))
     }
 }
 
@@ -90,6 +92,9 @@ mod tests {
         let batch = rows(&[0.0; 2]);
         let (loss, gradient) = batch.value_error(&[1.0, 5.0], &[3.0, 4.0]);
         assert_eq!((loss, gradient), (2.5, vec![-2.0, 1.0]));
+        // Two values for each step: (4 + 1 + 0 + 9) / 2.
+        let (loss, gradient) = batch.value_error(&[1.0, 5.0, 2.0, 0.0], &[3.0, 4.0, 2.0, 3.0]);
+        assert_eq!((loss, gradient), (7.0, vec![-2.0, 1.0, 0.0, -3.0]));
     }
 
     #[test]

@@ -18,7 +18,10 @@ pub struct PpoTerms {
 pub struct PpoReport {
     pub loss: f32,
     pub policy_loss: f32,
+    /// Of all kinds of reward together.
     pub value_loss: f32,
+    /// Of what the learner pays itself alone.
+    pub intrinsic_value_loss: f32,
     pub entropy: f32,
     /// Estimate of the divergence from the policy that acted: mean of (ratio - 1) - log ratio.
     pub approx_kl: f32,
@@ -32,7 +35,7 @@ pub struct PpoGradient {
     pub log_std: Vec<f32>,
 }
 
-/// `head` and `values` have a row for each step that the minibatch learns from.
+/// `head` and `values` have a row for each step that the minibatch learns from; with values of several kinds, their losses add up.
 pub fn ppo_loss(
     distribution: &Distribution,
     head: &[f32],
@@ -44,9 +47,9 @@ pub fn ppo_loss(
     let rows = batch.log_prob.len();
     let share = 1.0 / rows as f32;
     let (head_width, action_width) = (distribution.head_width(), distribution.action_width());
-    let mask_width = batch.masks.len() / rows;
+    let (mask_width, streams) = (batch.masks.len() / rows, batch.streams());
     let mut gradient =
-        PpoGradient { head: vec![0.0; head.len()], value: vec![0.0; rows], log_std: vec![0.0; log_std.len()] };
+        PpoGradient { head: vec![0.0; head.len()], value: vec![0.0; values.len()], log_std: vec![0.0; log_std.len()] };
     let mut report = PpoReport::default();
     let mut kept = vec![0.0; distribution.kept_width()];
     for row in 0..rows {
@@ -77,9 +80,13 @@ pub fn ppo_loss(
             );
         }
 
-        let (value_loss, value_slope) = value_term(values[row], batch.value[row], batch.returns[row], terms.value_clip);
-        report.value_loss += share * value_loss;
-        gradient.value[row] = terms.value_weight * share * value_slope;
+        for at in row * streams..(row + 1) * streams {
+            let (value_loss, value_slope) =
+                value_term(values[at], batch.value[at], batch.returns[at], terms.value_clip);
+            report.value_loss += share * value_loss;
+            report.intrinsic_value_loss += if at > row * streams { share * value_loss } else { 0.0 };
+            gradient.value[at] = terms.value_weight * share * value_slope;
+        }
     }
     report.loss = report.policy_loss + terms.value_weight * report.value_loss - terms.entropy_weight * report.entropy;
     (report, gradient)
@@ -143,6 +150,15 @@ mod tests {
         let (report, gradient) = ppo_loss(&d, &[0.0, 0.0], &[1.0], &[], &batch(0.4f32.ln(), -1.0), TERMS);
         assert!((report.policy_loss - 1.25).abs() < 1e-6);
         assert!((gradient.head[0] - 0.625).abs() < 1e-6 && (gradient.head[1] + 0.625).abs() < 1e-6);
+    }
+
+    #[test]
+    fn errors_of_two_values_add_up() {
+        let two = Minibatch { returns: vec![2.0, 5.0], value: vec![0.0; 2], ..batch(0.5f32.ln(), 0.0) };
+        let d = Distribution::Categorical { n: 2 };
+        let (report, gradient) = ppo_loss(&d, &[0.0, 0.0], &[1.0, 2.0], &[], &two, TERMS);
+        assert_eq!((report.value_loss, gradient.value), (5.0, vec![-0.5, -1.5]), "(1 + 9) / 2");
+        assert_eq!(report.intrinsic_value_loss, 4.5);
     }
 
     #[test]

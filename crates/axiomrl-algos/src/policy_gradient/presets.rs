@@ -7,3 +7,8 @@ presets! {
     /// With a memory.
     WITH_MEMORY: PpoConfig => "policy_gradient/presets", recurrent_ppo
 }
+
+presets! {
+    /// Paid by themselves, too.
+    CURIOUS: PpoConfig => "policy_gradient/presets", rnd, icm
+}

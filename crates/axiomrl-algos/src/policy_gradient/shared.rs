@@ -73,6 +73,9 @@ pub fn log_step(metrics: &mut Metrics, report: &PpoReport, norm: f32) {
     metrics.add("loss", report.loss);
     metrics.add("policy_gradient_loss", report.policy_loss);
     metrics.add("value_loss", report.value_loss);
+    if report.intrinsic_value_loss > 0.0 {
+        metrics.add("intrinsic_value_loss", report.intrinsic_value_loss);
+    }
     metrics.add("entropy", report.entropy);
     metrics.add("approx_kl", report.approx_kl);
     metrics.add("clip_fraction", report.clip_fraction);

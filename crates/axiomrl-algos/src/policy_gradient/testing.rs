@@ -5,7 +5,7 @@ use crate::policy::{ActInput, Memory};
 use crate::regimes::{ActedRow, Played, RolloutLearner};
 use crate::state::{Snapshot, StateIo};
 use axiomrl_core::{Metrics, Rollout, RolloutSpec, stream};
-use axiomrl_envs::{BoxSpace, ObsBuf, Space, Spaces};
+use axiomrl_envs::{BoxSpace, ObsBuf, ObsWidths, Rng, Space, Spaces};
 use rand::RngExt;
 use std::collections::BTreeMap;
 
@@ -35,25 +35,38 @@ pub struct Noise {
     pub length: usize,
 }
 
+/// Observations of noise.
+pub fn noise(widths: ObsWidths, rows: usize, rng: &mut Rng) -> ObsBuf {
+    let mut obs = ObsBuf::zeros(widths, rows);
+    obs.floats.iter_mut().for_each(|x| *x = rng.random_range(-1.0..1.0));
+    obs.bytes.iter_mut().for_each(|x| *x = rng.random());
+    obs
+}
+
 impl Noise {
     /// Four steps of [`setup`]'s environments, in sequences of `length`.
     pub fn new(learner: &mut dyn RolloutLearner, setup: &Setup, length: usize) -> Self {
         let mut rng = stream(5, "rollout");
         let (steps, lanes) = (4, 2);
         let (widths, action_width) = (setup.spaces.obs().widths, setup.action_width());
-        let spec = RolloutSpec { steps, lanes, widths, action_width, mask_width: 0, raw: false };
+        let (raw, intrinsic) = (learner.keeps_raw(), learner.intrinsic().is_some());
+        let spec = RolloutSpec { steps, lanes, widths, action_width, mask_width: 0, raw, intrinsic };
         let mut rollout = Rollout::new(spec);
         let mut memory = Memory::new(lanes, learner.memory_width());
         let states = memory.state.repeat(steps.div_ceil(length));
         for t in 0..steps {
-            let mut obs = ObsBuf::zeros(widths, lanes);
-            obs.floats.iter_mut().for_each(|x| *x = rng.random_range(-1.0..1.0));
-            obs.bytes.iter_mut().for_each(|x| *x = rng.random());
-            let (mut actions, mut log_probs, mut values) = (vec![0.0; lanes * action_width], [0.0; 2], [0.0; 2]);
+            let obs = noise(widths, lanes, &mut rng);
+            let (mut actions, mut log_probs) = (vec![0.0; lanes * action_width], [0.0; 2]);
+            let mut values = vec![0.0; lanes * (1 + usize::from(intrinsic))];
             let row = ActedRow { actions: &mut actions, log_probs: &mut log_probs, values: &mut values };
             learner.play(ActInput::of(obs.as_ref()), &mut memory, &mut rng, row).unwrap();
             memory.starts.fill(false);
             rollout.begin_row(t, obs.as_ref(), &[], &actions, &log_probs, &values);
+            if raw {
+                rollout.set_raw(t, obs.as_ref());
+                let next = noise(widths, lanes, &mut rng);
+                (0..lanes).for_each(|lane| rollout.set_next_obs(t, lane, next.row(lane)));
+            }
             (0..lanes).for_each(|lane| rollout.set_outcome(t, lane, rng.random_range(-1.0..1.0), false, false));
         }
         rollout.compute_gae(0.9, 0.9);
@@ -92,7 +105,8 @@ pub fn tensors(learner: &mut dyn RolloutLearner) -> BTreeMap<String, Vec<f32>> {
 
 /// "policy.vision.conv.0.weight" is of the network "policy.vision"; "policy.0.weight" of "policy".
 fn network(name: &str) -> String {
-    let parts = ["vision", "encoder", "recurrent", "head", "aux"];
+    let curiosity = ["target", "predictor", "features", "inverse", "forward"];
+    let parts = [&["vision", "encoder", "recurrent", "head", "aux"][..], &curiosity].concat();
     let mut words = name.split('.');
     let first = words.next().unwrap();
     match words.next().filter(|second| parts.contains(second)) {
@@ -101,7 +115,7 @@ fn network(name: &str) -> String {
     }
 }
 
-fn unique<'a>(names: impl Iterator<Item = &'a String>) -> String {
+pub fn unique<'a>(names: impl Iterator<Item = &'a String>) -> String {
     let mut names: Vec<String> = names.map(|name| network(name)).collect();
     names.sort();
     names.dedup();

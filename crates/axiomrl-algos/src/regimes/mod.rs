@@ -12,7 +12,7 @@ mod train_ratio;
 pub use interactive::{Interactive, InteractiveSettings, LabelLearner, Labels};
 pub use off_policy::{OffPolicy, Preparation, ReplayLearner};
 pub(crate) use off_policy::{check_prior, hex};
-pub use on_policy::{ActedRow, OnPolicy, Played, RolloutLearner, RolloutSettings, Unrewarded};
+pub use on_policy::{ActedRow, IntrinsicStream, OnPolicy, Played, RolloutLearner, RolloutSettings, Unrewarded};
 pub(crate) use on_policy::{read_floats, write_floats};
 pub use pace::Pace;
 pub use population::{Population, PopulationSettings, Search, Searcher};

@@ -2,12 +2,14 @@
 
 use crate::agent::{Agent, Clock, LearnError, Need, Setup, UpdateContext};
 use crate::config::Problem;
+use crate::parts::actions::random_actions;
 use crate::parts::checks::BuildError;
 use crate::parts::statistics::{ObsStats, RewardStats};
 use crate::policy::{ActInput, Acting, Actor, Memory, Policy};
 use crate::state::{StateError, StateIo, Streamed};
 use axiomrl_core::{Metrics, Rollout, RolloutSpec};
 use axiomrl_envs::{ObsBuf, ObsRef, Rng, VecState};
+use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Write};
 use std::ops::Range;
 
@@ -15,7 +17,17 @@ use std::ops::Range;
 pub struct ActedRow<'a> {
     pub actions: &'a mut [f32],
     pub log_probs: &'a mut [f32],
+    /// One for each environment; two, side by side, where the learner has values of what it pays itself.
     pub values: &'a mut [f32],
+}
+
+/// What a learner pays itself beside the environment, with values of its own.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct IntrinsicStream {
+    /// Its discount.
+    pub gamma: f32,
+    /// Weights of the environment's advantages and of its own in those that are learned from.
+    pub weights: [f32; 2],
 }
 
 /// A complete rollout, with advantages and returns, and the memory that went with it.
@@ -52,13 +64,27 @@ pub trait RolloutLearner: Actor {
         row: ActedRow<'_>,
     ) -> Result<(), LearnError>;
 
-    /// Values of observations, given the rows of memory that led to them; nothing is remembered of it.
+    /// Values of observations, given the rows of memory that led to them, as many for each as `play` gives; nothing is
+    /// remembered of it.
     fn values(&mut self, input: ActInput<'_>, memory: &[f32], values: &mut [f32]) -> Result<(), LearnError>;
 
     /// Whether it gives steps rewards of its own: rollouts then keep raw observations, and what each step led to.
     fn gives_rewards(&self) -> bool {
         false
     }
+
+    /// The stream of rewards of its own that it has values for, if there is one.
+    fn intrinsic(&self) -> Option<IntrinsicStream> {
+        None
+    }
+
+    /// Steps of random actions, in all environments together, that it watches before the first rollout.
+    fn warm_up(&self) -> u64 {
+        0
+    }
+
+    /// Takes in what steps of random actions led to.
+    fn watch(&mut self, _obs: ObsRef<'_>) {}
 
     /// Whether rollouts keep raw observations beside those that the policy saw.
     fn keeps_raw(&self) -> bool {
@@ -102,6 +128,15 @@ pub struct RolloutSettings {
     pub gae_lambda: f32,
 }
 
+/// Random steps before the first rollout.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct WarmUp {
+    /// Steps that are left.
+    left: u64,
+    /// Whether the round under way is one of random actions.
+    now: bool,
+}
+
 /// A rollout round a learner.
 pub struct OnPolicy {
     acting: Acting<dyn RolloutLearner>,
@@ -115,6 +150,7 @@ pub struct OnPolicy {
     states: Vec<f32>,
     memory: Memory,
     rewards: Option<RewardStats>,
+    warm_up: WarmUp,
     /// Whether the learner has begun to give the steps of a complete rollout its rewards.
     rewarding: bool,
     /// Whether the rollout is complete, has its advantages, and is being learned from.
@@ -129,7 +165,8 @@ impl OnPolicy {
     pub fn new(learner: Box<dyn RolloutLearner>, settings: RolloutSettings, setup: &Setup) -> Result<Self, BuildError> {
         learner.check_ready()?;
         let (steps, lanes, width) = (settings.num_steps, setup.num_envs, learner.memory_width());
-        let raw = learner.keeps_raw();
+        let (raw, intrinsic) = (learner.keeps_raw(), learner.intrinsic().is_some());
+        let warm_up = WarmUp { left: learner.warm_up(), now: false };
         let widths = setup.spaces.obs().widths;
         let own = learner.fixed_statistics().is_some();
         let mut acting = Acting::new(learner, setup.spaces.clone(), setup.scaling)?;
@@ -145,6 +182,7 @@ impl OnPolicy {
                 action_width: setup.action_width(),
                 mask_width: setup.mask_width(),
                 raw,
+                intrinsic,
             }),
             latest: ObsBuf::zeros(widths, lanes),
             begun: 0,
@@ -152,12 +190,13 @@ impl OnPolicy {
             states: vec![0.0; steps.div_ceil(settings.sequence_length) * lanes * width],
             memory: Memory::new(lanes, width),
             rewards: setup.normalize_reward.then(|| RewardStats::new(lanes, settings.gamma)),
+            warm_up,
             rewarding: false,
             learning: false,
             act_rng: setup.rng("act"),
             learn_rng: setup.rng("learn"),
             log_probs: vec![0.0; lanes],
-            values: vec![0.0; lanes],
+            values: vec![0.0; lanes * (1 + usize::from(intrinsic))],
             settings,
         })
     }
@@ -167,27 +206,46 @@ impl OnPolicy {
         self.memory.state.len()
     }
 
+    /// Values of each observation.
+    fn streams(&self) -> usize {
+        1 + usize::from(self.rollout.intrinsic.is_some())
+    }
+
+    /// Advantages and returns of a rollout whose values and rewards are known.
+    fn compute_advantages(&mut self) {
+        let RolloutSettings { gamma, gae_lambda, .. } = self.settings;
+        self.rollout.compute_gae(gamma, gae_lambda);
+        if let Some(own) = self.acting.learner.intrinsic() {
+            self.rollout.add_intrinsic(own.gamma, gae_lambda, own.weights);
+        }
+    }
+
     /// Values what the newest steps led to, in every environment of `envs` whose episode goes on there. A row that was begun
     /// since then has done it already.
     fn value_ends(&mut self, envs: Range<usize>) -> Result<(), LearnError> {
         if self.rollout.filled == 0 || self.begun > self.rollout.filled {
             return Ok(());
         }
-        let (last, lanes) = (self.rollout.filled - 1, self.rollout.lanes);
+        let (last, lanes, streams) = (self.rollout.filled - 1, self.rollout.lanes, self.streams());
+        // Where an episode has ended, `latest` begins another one.
+        self.memory.empty_at_starts();
         let (memory, values) = (&self.memory.state, &mut self.values);
         self.acting
             .with_scaled(self.latest.as_ref(), |learner, obs| learner.values(ActInput::of(obs), memory, values))?;
         for lane in envs {
             let at = last * lanes + lane;
             if !self.rollout.terminated[at] && !self.rollout.truncated[at] {
-                self.rollout.set_next_value(last, lane, self.values[lane]);
+                self.rollout.set_next_value(last, lane, self.values[lane * streams]);
+            }
+            if let Some(own) = &mut self.rollout.intrinsic {
+                own.set_next_value(at, self.values[lane * streams + 1]);
             }
         }
         Ok(())
     }
 
     fn value_of_end(&mut self, env: usize, obs: ObsRef<'_>) -> Result<f32, LearnError> {
-        let mut value = [0.0];
+        let mut value = vec![0.0; self.streams()];
         // With the memory that led there: the episode would have gone on with it.
         let memory = self.memory.row(env);
         self.acting.with_scaled(obs, |learner, obs| learner.values(ActInput::of(obs), memory, &mut value))?;
@@ -229,6 +287,11 @@ impl Agent for OnPolicy {
     }
 
     fn act(&mut self, state: &VecState, _clock: Clock, actions: &mut [f32]) -> Result<(), LearnError> {
+        self.warm_up.now = self.warm_up.left > 0;
+        if self.warm_up.now {
+            random_actions(&self.acting.spaces().action, &state.masks, &mut self.act_rng, actions);
+            return Ok(());
+        }
         let (lanes, row, length) = (self.rollout.lanes, self.rollout.filled, self.settings.sequence_length);
         self.memory.empty_at_starts();
         if row.is_multiple_of(length) {
@@ -251,12 +314,22 @@ impl Agent for OnPolicy {
     }
 
     fn observe(&mut self, envs: Range<usize>, actions: &[f32], state: &VecState) -> Result<(), LearnError> {
-        self.acting.learner.feedback(&mut self.memory, envs.clone(), actions, &state.reward);
+        if !self.warm_up.now {
+            self.acting.learner.feedback(&mut self.memory, envs.clone(), actions, &state.reward);
+        }
         self.acting.count(state.obs.range(envs.clone()));
         if let Some(rewards) = &mut self.rewards {
             rewards.count(envs.clone(), state);
         }
         self.latest.range_mut(envs.clone()).copy_from(state.obs.range(envs.clone()));
+        if self.warm_up.now {
+            self.warm_up.left = self.warm_up.left.saturating_sub(envs.len() as u64);
+            for env in envs.filter(|env| state.stepped[*env]) {
+                let led_to = if state.terminated[env] || state.truncated[env] { &state.final_obs } else { &state.obs };
+                self.acting.learner.watch(led_to.row(env));
+            }
+            return Ok(());
+        }
         let row = self.rollout.filled;
         for env in envs {
             if !state.stepped[env] {
@@ -289,7 +362,7 @@ impl Agent for OnPolicy {
                 return Ok(1);
             }
             self.value_ends(0..self.rollout.lanes)?;
-            self.rollout.compute_gae(self.settings.gamma, self.settings.gae_lambda);
+            self.compute_advantages();
             self.learning = true;
         }
         let mut context = UpdateContext { clock, closes_burst: false, rng: &mut self.learn_rng, metrics };
@@ -312,10 +385,14 @@ impl Agent for OnPolicy {
     }
 
     fn values(&mut self, input: ActInput<'_>, values: &mut [f32]) -> bool {
-        let empty = vec![0.0; input.rows() * self.memory.width()];
-        self.acting
-            .with_scaled(input.obs, |learner, obs| learner.values(ActInput { obs, ..input }, &empty, values))
-            .is_ok()
+        let (empty, streams) = (vec![0.0; input.rows() * self.memory.width()], self.streams());
+        let mut all = vec![0.0; input.rows() * streams];
+        let found = self
+            .acting
+            .with_scaled(input.obs, |learner, obs| learner.values(ActInput { obs, ..input }, &empty, &mut all));
+        // What the environment pays is what is asked for.
+        values.iter_mut().zip(all.iter().step_by(streams)).for_each(|(value, found)| *value = *found);
+        found.is_ok()
     }
 
     fn rewards(&mut self, obs: ObsRef<'_>, actions: &[f32], rewards: &mut [f32]) -> bool {
@@ -323,6 +400,10 @@ impl Agent for OnPolicy {
     }
 
     fn check_place(&self, _env_steps: u64, round: usize) -> Result<(), StateError> {
+        if self.warm_up.now && round > 0 {
+            let empty = self.begun == 0 && self.rollout.filled == 0 && self.rollout.outcomes() == 0;
+            return if empty { Ok(()) } else { Err(StateError::other_moment("the rollout")) };
+        }
         let begun = self.rollout.filled + usize::from(round > 0);
         // A full rollout that nothing was learned from yet is where a run stopped before its first update.
         let learnable = round == 0 && self.rollout.filled > 0;
@@ -344,11 +425,14 @@ impl Agent for OnPolicy {
         if self.acting.learner.gives_rewards() {
             io.value("rewarding", &mut self.rewarding)?;
         }
+        if self.acting.learner.warm_up() > 0 {
+            io.value("warm_up", &mut self.warm_up)?;
+        }
         io.value("learning", &mut self.learning)?;
         io.streamed("rollout", &mut RolloutOf(self))?;
         if io.loading() && self.learning {
             // Advantages follow from the rest.
-            self.rollout.compute_gae(self.settings.gamma, self.settings.gae_lambda);
+            self.compute_advantages();
         }
         Ok(())
     }

@@ -19,7 +19,7 @@ fn own(schema: &Value) -> &Map<String, Value> {
 
 #[test]
 fn every_name_has_the_same_defaults_wherever_they_are_asked_for() {
-    assert_eq!(registry().len(), 82);
+    assert_eq!(registry().len(), 84);
     for entry in registry() {
         let defaults = entry.defaults();
         let schema = entry.schema();
@@ -120,6 +120,8 @@ const LOGGED: &[&str] = &[
     "weight_norm",
     "update_ratio",
     "search_std",
+    "intrinsic_reward_mean",
+    "inverse_accuracy",
 ];
 
 #[test]

@@ -2,7 +2,7 @@ use super::*;
 
 fn spec() -> RolloutSpec {
     let widths = ObsWidths { floats: 2, bytes: 0 };
-    RolloutSpec { steps: 3, lanes: 2, widths, action_width: 1, mask_width: 2, raw: false }
+    RolloutSpec { steps: 3, lanes: 2, widths, action_width: 1, mask_width: 2, raw: false, intrinsic: false }
 }
 
 /// Lane 0 is truncated at step 1 (V(final) = 60), lane 1 terminates at step 0; bootstrap values 80 and 8.
@@ -179,4 +179,78 @@ fn raw_rows_and_what_they_led_to_survive_a_file_even_half_way() {
     rollout.clear();
     row(&mut rollout, 0, [8.0; 4]);
     assert_eq!(rollout.raw.unwrap().next_obs.floats[..4], [0.0; 4]);
+}
+
+/// One lane, two steps whose values of both kinds are known; the first step ends the episode.
+fn paid_by_itself() -> Rollout {
+    let widths = ObsWidths { floats: 1, bytes: 0 };
+    let spec = RolloutSpec { steps: 2, lanes: 1, widths, action_width: 1, mask_width: 0, raw: false, intrinsic: true };
+    let mut rollout = Rollout::new(spec);
+    for (t, values) in [[10.0, 2.0], [20.0, 3.0]].into_iter().enumerate() {
+        rollout.begin_row(t, ObsRef::of_floats(1, &[0.0]), &[], &[0.0], &[0.0], &values);
+        rollout.set_outcome(t, 0, 5.0, t == 0, false);
+    }
+    rollout.set_next_value(1, 0, 30.0);
+    let intrinsic = rollout.intrinsic.as_mut().unwrap();
+    intrinsic.set_next_value(1, 4.0);
+    intrinsic.reward.fill(1.0);
+    rollout
+}
+
+#[test]
+fn what_the_learner_pays_itself_goes_on_after_an_end() {
+    let mut rollout = paid_by_itself();
+    rollout.compute_gae(0.9, 1.0);
+    assert_eq!(rollout.advantage, [-5.0, 12.0]);
+    rollout.add_intrinsic(0.9, 1.0, [2.0, 1.0]);
+    let own = rollout.intrinsic.as_ref().unwrap();
+    // δ = 1 + 2.7 − 2 and 1 + 3.6 − 3, the second reached by the first; with an end it would be −1.
+    for (found, wanted) in own.advantage.iter().zip([1.7 + 0.9 * 1.6, 1.6]) {
+        assert!((found - wanted).abs() < 1e-5, "{own:?}");
+    }
+    for (found, wanted) in rollout.advantage.iter().zip([-10.0 + (1.7 + 0.9 * 1.6), 24.0 + 1.6]) {
+        assert!((found - wanted).abs() < 1e-5, "{:?}", rollout.advantage);
+    }
+    assert_eq!(rollout.returns, [5.0, 32.0], "returns stay apart");
+    assert!((own.returns[0] - 5.14).abs() < 1e-5 && (own.returns[1] - 4.6).abs() < 1e-5);
+}
+
+#[test]
+fn a_lane_that_was_interrupted_is_cut() {
+    let mut rollout = paid_by_itself();
+    rollout.clear();
+    for (t, values) in [[10.0, 2.0], [20.0, 3.0]].into_iter().enumerate() {
+        rollout.begin_row(t, ObsRef::of_floats(1, &[0.0]), &[], &[0.0], &[0.0], &values);
+        rollout.set_outcome(t, 0, 5.0, false, false);
+        let own = rollout.intrinsic.as_mut().unwrap();
+        own.reward[t] = 1.0;
+        own.set_next_value(t, 4.0);
+        if t == 0 {
+            rollout.cut_off(0);
+        }
+    }
+    rollout.compute_gae(0.9, 1.0);
+    rollout.add_intrinsic(0.9, 1.0, [0.0, 1.0]);
+    // The first step is worth 1 + 0.9 · 4 − 2, by what was known when it was cut off, and nothing of the second.
+    assert!((rollout.advantage[0] - 2.6).abs() < 1e-5 && (rollout.advantage[1] - 1.6).abs() < 1e-5);
+    let mut bytes = Vec::new();
+    rollout.write(&mut bytes).unwrap();
+    let mut back = paid_by_itself();
+    back.read(&mut bytes.as_slice()).unwrap();
+    back.compute_gae(0.9, 1.0);
+    back.add_intrinsic(0.9, 1.0, [0.0, 1.0]);
+    assert_eq!(back.advantage, rollout.advantage);
+}
+
+#[test]
+fn a_step_that_was_left_out_cuts_the_one_before() {
+    let mut rollout = paid_by_itself();
+    rollout.clear();
+    rollout.begin_row(0, ObsRef::of_floats(1, &[0.0]), &[], &[0.0], &[0.0], &[10.0, 2.0]);
+    rollout.set_outcome(0, 0, 5.0, true, false);
+    rollout.begin_row(1, ObsRef::of_floats(1, &[0.0]), &[], &[0.0], &[0.0], &[20.0, 3.0]);
+    rollout.leave_out(1, 0);
+    rollout.compute_gae(0.9, 1.0);
+    rollout.add_intrinsic(0.9, 1.0, [0.0, 1.0]);
+    assert!((rollout.advantage[0] - 0.7).abs() < 1e-5, "0.9 · 3 − 2, whatever the row that was left out says");
 }

@@ -38,6 +38,9 @@ pub const LEARNERS: &[(&str, &[&str])] = &[
     ("acer", &[]),
     ("ppg", &[]),
     ("trpo", &[]),
+    // Rewards and values of the learner's own beside the environment's.
+    ("rnd", &[]),
+    ("icm", &[]),
     ("td3", &["ddpg"]),
     ("sac", &[]),
     ("d4pg", &[]),

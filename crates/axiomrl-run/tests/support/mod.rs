@@ -90,7 +90,13 @@ const QUICK_OF: &[(&str, &[&str])] = &[
     ("acer", &["algo_kwargs.num_steps=10", "algo_kwargs.learning_rate=3e-3", "algo_kwargs.replay_start=100"]),
     ("ppg", &["algo_kwargs.value_epochs=8", "algo_kwargs.aux_frequency=3", "algo_kwargs.aux_minibatch_size=64"]),
     ("trpo", &["algo_kwargs.max_kl=0.05", "algo_kwargs.cg_damping=0.01", "algo_kwargs.ent_coef=0"]),
+    // A bonus for going elsewhere than the reward is disturbs on purpose; a small one disturbs little.
+    ("rnd", CURIOUS),
+    ("icm", CURIOUS),
 ];
+
+const CURIOUS: &[&str] =
+    &["algo_kwargs.warm_up_steps=100", "algo_kwargs.intrinsic_coef=0.05", "algo_kwargs.clip_coef=0.2"];
 
 /// A run of `entry` on `env`, with quick settings and then `extra` (`key=value`).
 pub fn config(entry: &AlgoEntry, env: &str, steps: u64, seed: u64, extra: &[&str]) -> Experiment {

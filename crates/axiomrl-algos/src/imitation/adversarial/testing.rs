@@ -51,7 +51,8 @@ pub fn setup(data: Dataset) -> Setup {
 pub fn rollout(learner: &mut dyn RolloutLearner, setup: &Setup, steps: usize) -> (Rollout, Vec<bool>) {
     let mut rng = stream(5, "rollout");
     let (lanes, widths, action_width) = (2, setup.spaces.obs().widths, setup.action_width());
-    let mut rollout = Rollout::new(RolloutSpec { steps, lanes, widths, action_width, mask_width: 0, raw: true });
+    let mut rollout =
+        Rollout::new(RolloutSpec { steps, lanes, widths, action_width, mask_width: 0, raw: true, intrinsic: false });
     let mut memory = Memory::new(lanes, learner.memory_width());
     let mut starts = vec![false; steps * lanes];
     starts[..lanes].fill(true);

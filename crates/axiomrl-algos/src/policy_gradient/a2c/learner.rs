@@ -34,6 +34,7 @@ impl A2cLearner {
             head_sizes: &config.head_sizes,
             shared: config.shared,
             aux_head: false,
+            streams: config.streams(),
             log_std_init: config.log_std_init,
         };
         let mut policy = PolicyValue::new(&shape, setup)?;

@@ -23,6 +23,7 @@
 //!   images halves the price; a `vf_coef` of 0.25 and an `ent_coef` of 0.01 are usual there.
 //! - Box actions are Gaussian with a state-independent standard deviation, clipped for the environment only.
 //! - `memory: lstm` or `gru` lets both remember. The gradient flows back through `sequence_length` steps, within the rollout.
+//! - `curiosity: rnd` or `icm` has the learner pay itself, too, for what it has not seen or foreseen: see `rnd` and `icm`.
 //! - Masked actions have probability zero and receive no gradient.
 //! - `shuffle_advantages: true` takes the signal away and leaves everything else: nothing must be learned then.
 //!
@@ -32,6 +33,7 @@
 
 mod learner;
 
+use super::curiosity::{self, CuriosityKind, FeatureGradient, curiosity_settings};
 use super::shared::idle_memory;
 use crate::agent::Setup;
 use crate::config::{Idle, Problem, settings};
@@ -79,6 +81,7 @@ settings! {
         ..network,
         ..memory,
         ..stochastic_policy,
+        ..curiosity,
         /// Step size of the optimiser.
         #[garde(custom(axiomrl_core::Schedule::range_ok(0.0, 1.0)))]
         pub learning_rate: Schedule,
@@ -119,6 +122,18 @@ impl Default for A2cConfig {
             max_grad_norm: 0.5,
             normalize_advantage: false,
             shared: false,
+            curiosity: CuriosityKind::None,
+            two_streams: true,
+            intrinsic_coef: 1.0,
+            extrinsic_coef: 2.0,
+            intrinsic_gamma: 0.99,
+            curiosity_learning_rate: Schedule::Constant(1e-3),
+            warm_up_steps: 0,
+            predictor_share: None,
+            bonus_scale: 0.01,
+            forward_loss_coef: 0.2,
+            feature_gradient: FeatureGradient::Inverse,
+            permute_bonus: false,
         }
     }
 }
@@ -128,6 +143,11 @@ impl A2cConfig {
     fn rollout(&self) -> RolloutSettings {
         let sequence_length = if self.memory == MemoryKind::None { 1 } else { self.sequence_length };
         RolloutSettings { num_steps: self.num_steps, sequence_length, gamma: self.gamma, gae_lambda: self.gae_lambda }
+    }
+
+    /// Values of each observation.
+    fn streams(&self) -> usize {
+        curiosity::streams(self.curiosity, self.two_streams)
     }
 }
 
@@ -141,11 +161,15 @@ impl Algorithm for A2c {
     }
 
     fn idle(config: &A2cConfig) -> Vec<Idle> {
-        vec![idle_memory(config.memory)]
+        let mut idle = curiosity::idle(config.curiosity, config.two_streams);
+        idle.push(idle_memory(config.memory));
+        idle
     }
 
     fn build(config: A2cConfig, setup: &Setup) -> Result<Learner, BuildError> {
         let settings = config.rollout();
-        Ok(Learner::OnPolicy(Box::new(A2cLearner::new(config, setup)?), settings))
+        // One step on all of a rollout, as the policy's.
+        let curiosity = curiosity_settings!(config, 1, usize::MAX);
+        Ok(Learner::OnPolicy(curiosity.around(A2cLearner::new(config, setup)?, setup)?, settings))
     }
 }

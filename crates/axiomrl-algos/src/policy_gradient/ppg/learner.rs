@@ -75,6 +75,7 @@ impl PpgLearner {
             head_sizes: &[],
             shared: false,
             aux_head: true,
+            streams: 1,
             log_std_init: config.log_std_init,
         };
         let mut policy = PolicyValue::new(&shape, setup)?;

@@ -39,6 +39,7 @@ impl PpoLearner {
             head_sizes: &config.head_sizes,
             shared: config.shared,
             aux_head: false,
+            streams: config.streams(),
             log_std_init: config.log_std_init,
         };
         let mut policy = PolicyValue::new(&shape, setup)?;

@@ -21,6 +21,7 @@
 //!   `shared: true` gives them one torso: whatever looks at images, the hidden layers and the memory. For images it halves
 //!   the price; a small `vf_coef` then keeps large returns from drowning the policy.
 //! - `memory: lstm` or `gru` lets both remember: that is `recurrent_ppo`.
+//! - `curiosity: rnd` or `icm` has the learner pay itself, too, for what it has not seen or foreseen: see `rnd` and `icm`.
 //! - `target_kl` ends the passes early once the policy has moved that far (by 1.5 times).
 //! - `learning_rate` and `clip_coef` may be schedules: `{linear: [1e-3, 0]}`.
 //! - Masked actions have probability zero and receive no gradient.
@@ -36,6 +37,7 @@ use crate::config::{Idle, Problem, settings};
 use crate::parts::checks::BuildError;
 use crate::parts::input::Vision;
 use crate::parts::torso::MemoryKind;
+use crate::policy_gradient::curiosity::{self, CuriosityKind, FeatureGradient, curiosity_settings};
 use crate::policy_gradient::ppo_loss::PpoTerms;
 use crate::policy_gradient::shared::idle_memory;
 use crate::regimes::{Learner, RolloutSettings};
@@ -52,6 +54,7 @@ settings! {
         ..network,
         ..memory,
         ..ppo,
+        ..curiosity,
     }
 }
 
@@ -80,6 +83,18 @@ impl Default for PpoConfig {
             target_kl: None,
             shared: false,
             log_std_init: 0.0,
+            curiosity: CuriosityKind::None,
+            two_streams: true,
+            intrinsic_coef: 1.0,
+            extrinsic_coef: 2.0,
+            intrinsic_gamma: 0.99,
+            curiosity_learning_rate: Schedule::Constant(1e-3),
+            warm_up_steps: 0,
+            predictor_share: None,
+            bonus_scale: 0.01,
+            forward_loss_coef: 0.2,
+            feature_gradient: FeatureGradient::Inverse,
+            permute_bonus: false,
         }
     }
 }
@@ -89,6 +104,11 @@ impl PpoConfig {
     pub(crate) fn rollout(&self) -> RolloutSettings {
         let sequence_length = if self.memory == MemoryKind::None { 1 } else { self.sequence_length };
         RolloutSettings { num_steps: self.num_steps, sequence_length, gamma: self.gamma, gae_lambda: self.gae_lambda }
+    }
+
+    /// Values of each observation.
+    fn streams(&self) -> usize {
+        curiosity::streams(self.curiosity, self.two_streams)
     }
 
     /// Weights and limits of the objective after a part of the run.
@@ -140,12 +160,15 @@ impl Algorithm for Ppo {
     }
 
     fn idle(config: &PpoConfig) -> Vec<Idle> {
-        vec![idle_memory(config.memory)]
+        let mut idle = curiosity::idle(config.curiosity, config.two_streams);
+        idle.push(idle_memory(config.memory));
+        idle
     }
 
     fn build(config: PpoConfig, setup: &Setup) -> Result<Learner, BuildError> {
         let settings = config.rollout();
-        Ok(Learner::OnPolicy(Box::new(PpoLearner::new(config, setup)?), settings))
+        let curiosity = curiosity_settings!(config, config.update_epochs, config.minibatch_size);
+        Ok(Learner::OnPolicy(curiosity.around(PpoLearner::new(config, setup)?, setup)?, settings))
     }
 }
 

@@ -41,6 +41,7 @@ impl ReinforceLearner {
             head_sizes: &config.head_sizes,
             shared: false,
             aux_head: false,
+            streams: 1,
             log_std_init: config.log_std_init,
         };
         let mut policy = PolicyValue::new(&shape, setup)?;

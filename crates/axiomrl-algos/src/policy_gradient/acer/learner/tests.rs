@@ -18,7 +18,7 @@ fn setup(observations: Space) -> Setup {
 /// Four steps of two environments; the first one's second step ends the world, the second one's third its clock.
 fn rollout(learner: &mut AcerLearner, setup: &Setup) -> Rollout {
     let (widths, mut rng) = (setup.spaces.obs().widths, stream(5, "rollout"));
-    let spec = RolloutSpec { steps: 4, lanes: 2, widths, action_width: 1, mask_width: 0, raw: true };
+    let spec = RolloutSpec { steps: 4, lanes: 2, widths, action_width: 1, mask_width: 0, raw: true, intrinsic: false };
     let mut rollout = Rollout::new(spec);
     let mut draw = |rows: usize| {
         let mut obs = ObsBuf::zeros(widths, rows);

@@ -54,8 +54,15 @@ fn each_has_its_own_step_size() {
 /// Three steps with γ 0.9 that pay 1 each, values 2, 3, 4; what follows is worth 3, 5 (the last of an episode) and 6.
 fn ended(terminated: bool) -> Rollout {
     let widths = ObsWidths { floats: 1, bytes: 0 };
-    let mut rollout =
-        Rollout::new(RolloutSpec { steps: 3, lanes: 1, widths, action_width: 1, mask_width: 0, raw: false });
+    let mut rollout = Rollout::new(RolloutSpec {
+        steps: 3,
+        lanes: 1,
+        widths,
+        action_width: 1,
+        mask_width: 0,
+        raw: false,
+        intrinsic: false,
+    });
     for (t, value) in [2.0, 3.0, 4.0].into_iter().enumerate() {
         rollout.begin_row(t, ObsBuf::zeros(widths, 1).as_ref(), &[], &[0.0], &[0.0], &[value]);
         rollout.set_outcome(t, 0, 1.0, terminated && t == 1, !terminated && t == 1);
