@@ -163,3 +163,31 @@ fn a_seed_that_fails_is_told_and_sets_the_exit_code() {
     assert!(ended.stderr.contains("seed 2: runs/seed2 is not empty"), "{ended:?}");
     assert_eq!(ended.json_line()["runs"].as_array().unwrap().len(), 1, "the other one counts");
 }
+
+#[test]
+fn an_algorithm_and_an_environment_need_no_run_file() {
+    let workshop = Workshop::new();
+    let options =
+        ["--total-timesteps", "64", "--eval-episodes", "1", "--set", "algo_kwargs.num_steps=8", "--run-dir", "run"];
+    let ended = workshop.run(&[&["train", "ppo", "--env", "CartPole-v1"], &options[..]].concat());
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("env_id: \"CartPole-v1\"\ntotal_timesteps: 100000\nnum_envs: 8\n"),
+        "{}",
+        ended.stderr
+    );
+    assert!(workshop.path("run/config.yaml").is_file());
+    let unknown = workshop.run(&["train", "ppoo", "--env", "CartPole-v1"]);
+    assert!(unknown.code == 2 && unknown.stderr.contains("did you mean `ppo`?"), "{unknown:?}");
+}
+
+#[test]
+fn environments_that_need_python_say_so() {
+    let workshop = Workshop::new();
+    let ended = workshop.run(&["train", "ppo", "--env", "LunarLander-v3", "--python", "/no/such/python"]);
+    assert_eq!(ended.code, 2, "{}", ended.stderr);
+    assert!(ended.stderr.contains("/no/such/python") && ended.stderr.contains("gymnasium"), "{}", ended.stderr);
+    let listed = workshop.run(&["envs", "--gymnasium", "--python", "/no/such/python"]);
+    assert!(listed.code == 2 && listed.stderr.contains("AXIOMRL_PYTHON"), "{listed:?}");
+    assert!(workshop.names().is_empty());
+}

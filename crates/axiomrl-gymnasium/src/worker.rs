@@ -32,7 +32,7 @@ pub enum Trouble {
     #[error("the worker process died ({how}){last_words}")]
     Died { how: String, last_words: String },
     /// It does not answer; another may do better.
-    #[error("no answer came for {} s (`env_kwargs.step_timeout` sets how long to wait){last_words}", .seconds)]
+    #[error("no answer came for {} s (`env_kwargs.step_timeout` and `start_timeout` say how long to wait){last_words}", .seconds)]
     Hung { seconds: u64, last_words: String },
     /// It said no.
     #[error("{message}")]

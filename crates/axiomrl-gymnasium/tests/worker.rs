@@ -1,6 +1,6 @@
 //! Worker processes with a real Gymnasium. The Python is that of `AXIOMRL_TEST_PYTHON`, or `python3` where it has gymnasium.
 
-use axiomrl_envs::{ActionMap, EnvError, EnvSource, Purpose, Seeding, Space, VecEnv, Wrapping};
+use axiomrl_envs::{ActionMap, EnvError, EnvSource, ObsRef, Purpose, Rows, Seeding, Space, VecEnv, Wrapping};
 use axiomrl_gymnasium::{GymResolver, check, known};
 use axiomrl_run::catalogue::EnvFactory;
 use serde_json::{Map, Value, json};
@@ -42,49 +42,90 @@ fn step(envs: &mut dyn VecEnv, action: f32) -> Result<(), EnvError> {
     envs.step(0..n, &vec![action; n * width])
 }
 
-/// A module of environments that misbehave, in a folder that workers look in.
-struct Bad {
+/// A module of environments, in a folder that workers begin in.
+struct Module {
     folder: tempfile::TempDir,
 }
 
-impl Bad {
-    fn new(body: &str) -> Self {
+impl Module {
+    fn new(text: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let text = format!(
-            "import gymnasium, numpy, os, time\n\
-             class Bad(gymnasium.Env):\n\
-             \x20   observation_space = gymnasium.spaces.Box(-1, 1, (2,), numpy.float32)\n\
-             \x20   action_space = gymnasium.spaces.Discrete(2)\n\
-             \x20   t = 0\n\
-             \x20   def reset(self, *, seed=None, options=None):\n\
-             \x20       self.t = 0\n\
-             \x20       return numpy.zeros(2, numpy.float32), {{}}\n\
-             \x20   def step(self, action):\n\
-             \x20       self.t += 1\n\
-             \x20       obs = numpy.zeros(2, numpy.float32)\n\
-             \x20       if self.t > 3 and not os.path.exists('mended'):\n\
-             \x20           {body}\n\
-             \x20       return obs, 1.0, False, False, {{}}\n\
-             gymnasium.register('Bad-v0', Bad)\n"
-        );
-        fs::write(folder.path().join("axiomrl_bad_envs.py"), text).unwrap();
+        fs::write(folder.path().join("axiomrl_test_envs.py"), format!("import gymnasium, numpy, os, time\n{text}"))
+            .unwrap();
         Self { folder }
     }
 
-    /// A Python that finds the module and begins in its folder.
+    /// An environment that does something from its fourth step on, until it is mended.
+    fn misbehaving(how: &str) -> Self {
+        Self::new(&BAD.replace("HOW", how))
+    }
+
     fn source(&self, kwargs: Value) -> Arc<dyn EnvSource> {
-        let script = self.folder.path().join("python");
         let (folder, python) = (self.folder.path().display(), python());
-        fs::write(&script, format!("#!/bin/sh\ncd {folder}\nexec {} \"$@\"\n", python.display())).unwrap();
+        let script = self.script(&format!("cd {folder}\nexec {} \"$@\"", python.display()));
+        script_source(script, kwargs).unwrap()
+    }
+
+    /// Something that is run as Python is.
+    fn script(&self, text: &str) -> PathBuf {
+        let script = self.folder.path().join("python");
+        fs::write(&script, format!("#!/bin/sh\n{text}\n")).unwrap();
         Command::new("chmod").arg("+x").arg(&script).status().unwrap();
-        let resolver = GymResolver::new(Some(script), Vec::new());
-        resolver.source("axiomrl_bad_envs:Bad-v0", &options(kwargs), Wrapping::default()).unwrap()
+        script
     }
 
     fn mend(&self) {
         fs::write(self.folder.path().join("mended"), "").unwrap();
     }
 }
+
+fn script_source(script: PathBuf, kwargs: Value) -> Result<Arc<dyn EnvSource>, EnvError> {
+    GymResolver::new(Some(script), Vec::new()).source(
+        "axiomrl_test_envs:Test-v0",
+        &options(kwargs),
+        Wrapping::default(),
+    )
+}
+
+const BAD: &str = "
+class Bad(gymnasium.Env):
+    observation_space = gymnasium.spaces.Box(-1, 1, (2,), numpy.float32)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        self.t = 0
+        return numpy.zeros(2, numpy.float32), {}
+
+    def step(self, action):
+        self.t += 1
+        obs = numpy.zeros(2, numpy.float32)
+        if self.t > 3 and not os.path.exists('mended'):
+            HOW
+        return obs, 1.0, False, False, {}
+
+gymnasium.register('Test-v0', Bad)
+";
+
+const REACH: &str = "
+class Reach(gymnasium.Env):
+    point = gymnasium.spaces.Box(-1, 1, (2,), numpy.float32)
+    observation_space = gymnasium.spaces.Dict(observation=point, achieved_goal=point, desired_goal=point)
+    action_space = point
+
+    def shown(self):
+        return {name: numpy.zeros(2, numpy.float32) for name in self.observation_space}
+
+    def reset(self, *, seed=None, options=None):
+        return self.shown(), {}
+
+    def step(self, action):
+        return self.shown(), 0.0, False, False, {'is_success': True}
+
+    def compute_reward(self, achieved, desired, info):
+        return -(numpy.linalg.norm(achieved - desired, axis=-1) > 0.5).astype(numpy.float32)
+
+gymnasium.register('Test-v0', Reach)
+";
 
 fn first_error(envs: &mut dyn VecEnv) -> String {
     (0..8).find_map(|_| step(envs, 0.0).err()).expect("it misbehaves from the fourth step on").to_string()
@@ -146,17 +187,17 @@ fn boxes_stacked_frames_repeated_actions_and_pictures() {
 
 #[test]
 fn an_environment_that_fails_says_which_and_why() {
-    let bad = Bad::new("raise RuntimeError('the motor is broken')");
+    let bad = Module::misbehaving("raise RuntimeError('the motor is broken')");
     let said = first_error(made(bad.source(json!({ "workers": 2 })).as_ref(), 4).as_mut());
     assert!(said.contains("environment") && said.contains("RuntimeError: the motor is broken"), "{said}");
-    let bad = Bad::new("obs[1] = float('nan')");
+    let bad = Module::misbehaving("obs[1] = float('nan')");
     let said = first_error(made(bad.source(json!({})).as_ref(), 2).as_mut());
     assert!(said.contains("environment 0 failed") && said.contains("nan at place 1"), "{said}");
 }
 
 #[test]
 fn a_lost_process_is_replaced_and_its_rows_are_no_steps() {
-    let bad = Bad::new("os._exit(3)");
+    let bad = Module::misbehaving("os._exit(3)");
     let source = bad.source(json!({ "workers": 2 }));
     let mut envs = made(source.as_ref(), 4);
     for _ in 0..3 {
@@ -175,10 +216,10 @@ fn a_lost_process_is_replaced_and_its_rows_are_no_steps() {
 
 #[test]
 fn a_process_that_dies_again_and_again_or_hangs_ends_the_run() {
-    let bad = Bad::new("print('out of fuel', flush=True); os._exit(3)");
+    let bad = Module::misbehaving("print('out of fuel', flush=True); os._exit(3)");
     let said = first_error(made(bad.source(json!({ "restarts": 0 })).as_ref(), 1).as_mut());
     assert!(said.contains("exit code 3") && said.contains("out of fuel"), "{said}");
-    let bad = Bad::new("time.sleep(1000)");
+    let bad = Module::misbehaving("time.sleep(1000)");
     let said = first_error(made(bad.source(json!({ "restarts": 0, "step_timeout": 1 })).as_ref(), 1).as_mut());
     assert!(said.contains("step_timeout"), "{said}");
 }
@@ -204,4 +245,35 @@ fn environments_are_listed_and_looked_over() {
     let checked = check(Some(&python), "CartPole-v1", &Map::new(), 200).unwrap();
     assert!(checked.findings.iter().all(|finding| finding.level != "problem"), "{:?}", checked.findings);
     assert!(checked.steps_per_second > 0.0);
+}
+
+#[test]
+fn other_goals_are_judged_by_the_environment() {
+    let reach = Module::new(REACH);
+    let source = reach.source(json!({}));
+    let envs = made(source.as_ref(), 2);
+    assert_eq!(envs.spaces().info, ["success"]);
+    let rules = envs.task_rules().expect("it has compute_reward");
+    // Two rows of what was observed, achieved and desired.
+    let seen = [0.0, 0.0, 0.1, 0.0, 0.0, 0.0, /* */ 0.0, 0.0, 0.9, 0.0, 0.0, 0.0];
+    let obs = ObsRef::of_floats(2, &seen);
+    let (mut reward, mut terminated) = ([9.0; 2], [true; 2]);
+    rules.apply(Rows { obs, action: &[0.0; 4], next_obs: obs }, Some(&mut reward), &mut terminated).unwrap();
+    assert_eq!((reward, terminated), ([0.0, -1.0], [false, false]));
+}
+
+#[test]
+fn what_is_no_python_is_refused() {
+    let module = Module::new("");
+    let said = |text: &str| {
+        let made = script_source(module.script(text), json!({ "start_timeout": 1 }));
+        made.err().expect("it is no Python").to_string()
+    };
+    let died = said("echo no such thing >&2; exit 7");
+    assert!(died.contains("exit code 7") && died.contains("no such thing"), "{died}");
+    assert!(said("cat > /dev/null; sleep 60").contains("start_timeout"));
+    let sense = "makes no sense";
+    assert!(said("printf 'hello, world'; sleep 60").contains(sense));
+    // A sound answer of 14 bytes, in a protocol of another time.
+    assert!(said(r#"printf 'k\016\000\000\000{"protocol":9}'; sleep 60"#).contains("protocol 9"));
 }
