@@ -103,7 +103,7 @@ def refusal(gym, env_id, error):
         remedy = "; if a package of its own registers it, install that and write `module:Id`"
         if env_id.startswith("ALE/"):
             remedy = "; Atari needs `pip install ale-py`"
-        return EnvironmentFailed(f"Gymnasium does not know it: {error}{remedy}")
+        return EnvironmentFailed(f"Gymnasium does not know it: {error}{remedy}", unknown=True)
     if isinstance(error, gym.error.DependencyNotInstalled) or isinstance(error, ImportError):
         return EnvironmentFailed(f"a package it needs is missing in {sys.executable}: {error}")
     return EnvironmentFailed(f"making it raised {said}", raised=True)

@@ -14,11 +14,13 @@ import numpy as np
 class EnvironmentFailed(Exception):
     """Whatever went wrong with environments; the environment's own exception, if there is one, is the cause."""
 
-    def __init__(self, message, env=None, raised=False):
+    def __init__(self, message, env=None, raised=False, unknown=False):
         super().__init__(message)
         self.message = message
         # Whether code of the user's raised something, whose traceback is of interest.
         self.raised = raised
+        # Whether there is no environment of that name.
+        self.unknown = unknown
         # Which one of a batch, where that is known.
         self.env = env
 

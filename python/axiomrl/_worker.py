@@ -71,7 +71,9 @@ def failure(error):
     shown = getattr(error, "raised", True)
     trace = "".join(traceback.format_exception(type(root), root, root.__traceback__)) if shown else ""
     message = error.message if isinstance(error, EnvironmentFailed) else f"{type(error).__name__}: {error}"
-    return json.dumps({"message": message, "env": getattr(error, "env", None), "traceback": trace}).encode()
+    unknown = getattr(error, "unknown", False)
+    said = {"message": message, "env": getattr(error, "env", None), "traceback": trace, "unknown": unknown}
+    return json.dumps(said).encode()
 
 
 class Worker:

@@ -56,23 +56,23 @@ impl EnvFactory for GymResolver {
         let python = python::executable(self.python.as_deref());
         let options = WorkerOptions { python, start_timeout, step_timeout };
         let shared = Shared { id: name.to_owned(), wrapping, settings, options, idle: self.idle.clone() };
-        // Whoever is wrong about the name, the options or the Python hears it now.
-        match GymSource::new(shared) {
+        // Whoever is wrong about the Python, the name or the options hears it now. Without a Python nothing else is known.
+        let started = shared.warm_up().map_err(|trouble| Trouble::Unknown { message: trouble.to_string() }.about(name));
+        match started.and_then(|()| GymSource::new(shared)) {
             Ok(source) => Ok(Arc::new(source)),
-            Err(EnvError::Failed(reason)) => Err(self.refusal(name, &reason.to_string())),
+            Err(EnvError::Unknown { name, hint }) => Err(self.unknown(name, &hint)),
+            Err(EnvError::Failed(reason)) => Err(EnvError::BadOption { env: short(name), problem: reason.to_string() }),
             Err(other) => Err(other),
         }
     }
 }
 
 impl GymResolver {
-    fn refusal(&self, name: &str, reason: &str) -> EnvError {
+    /// The nearest of the names that are built in is suggested.
+    fn unknown(&self, name: String, reason: &str) -> EnvError {
         let known: Vec<&str> = self.known.iter().map(String::as_str).collect();
-        match nearest(name, &known) {
-            // More likely a slip than an id of Gymnasium.
-            Some(meant) => EnvError::Unknown { name: short(name), hint: format!("{} ({reason})", did_you_mean(meant)) },
-            None => EnvError::BadOption { env: short(name), problem: reason.to_owned() },
-        }
+        let meant = nearest(&name, &known).map_or(String::new(), did_you_mean);
+        EnvError::Unknown { name, hint: format!("{meant}{reason}") }
     }
 }
 
@@ -118,18 +118,29 @@ pub struct Shared {
 }
 
 impl Shared {
+    /// Sees to it that a process waits for work.
+    fn warm_up(&self) -> Result<(), Trouble> {
+        match self.idle.pop() {
+            Some(idle) => self.idle.push(idle),
+            None => self.idle.push(Idle { worker: Worker::start(&self.options)?, ready: None }),
+        }
+        Ok(())
+    }
+
     /// A process with `n` environments: one that waits for work, or a new one.
     pub fn take(&self, n: usize, purpose: Purpose) -> Result<(Worker, Opened), EnvError> {
-        let Some(Idle { mut worker, ready }) = self.idle.pop() else { return Ok(self.start(n, purpose)?) };
+        let Some(Idle { mut worker, ready }) = self.idle.pop() else {
+            return self.start(n, purpose).map_err(|trouble| trouble.about(&self.id));
+        };
         worker.adopt(&self.options);
         if let Some((_, opened)) = ready.filter(|(wanted, _)| *wanted == self.wanted(n, purpose)) {
             return Ok((worker, opened));
         }
         match worker.open(&self.wanted(n, purpose)) {
             Ok(opened) => Ok((worker, opened)),
-            Err(refused @ Trouble::Refused { .. }) => {
+            Err(refused @ (Trouble::Refused { .. } | Trouble::Unknown { .. })) => {
                 self.give_back(worker);
-                Err(refused.into())
+                Err(refused.about(&self.id))
             }
             // It may have died meanwhile.
             Err(_) => Ok(self.start(n, purpose)?),

@@ -35,14 +35,14 @@ pub struct Check {
 
 /// All ids, by family.
 pub fn known(python: Option<&Path>) -> Result<Vec<Known>, EnvError> {
-    ask(python, &Settings::take("gymnasium", &Map::new())?, b'l', &json!(null))
+    ask(python, &Settings::take("gymnasium", &Map::new())?, b'l', &json!(null)).map_err(EnvError::from)
 }
 
 /// Looks an environment over: spaces, seeds, numbers and speed, over so many steps.
 pub fn check(python: Option<&Path>, id: &str, kwargs: &Map<String, Value>, steps: usize) -> Result<Check, EnvError> {
     let settings = Settings::take(id, kwargs)?;
     let wanted = json!({ "id": id, "kwargs": settings.kwargs, "steps": steps });
-    ask(python, &settings, b't', &wanted)
+    ask(python, &settings, b't', &wanted).map_err(|trouble| trouble.about(id))
 }
 
 fn ask<T: serde::de::DeserializeOwned>(
@@ -50,12 +50,9 @@ fn ask<T: serde::de::DeserializeOwned>(
     settings: &Settings,
     letter: u8,
     payload: &Value,
-) -> Result<T, EnvError> {
+) -> Result<T, Trouble> {
     let (start_timeout, step_timeout) = (settings.start_timeout, settings.step_timeout);
     let options = WorkerOptions { python: python::executable(python), start_timeout, step_timeout };
-    let answer = || -> Result<T, Trouble> {
-        let mut worker = Worker::start(&options)?;
-        worker.ask_json(letter, payload.to_string().as_bytes(), start_timeout + 10 * step_timeout)
-    };
-    Ok(answer()?)
+    let mut worker = Worker::start(&options)?;
+    worker.ask_json(letter, payload.to_string().as_bytes(), start_timeout + 10 * step_timeout)
 }

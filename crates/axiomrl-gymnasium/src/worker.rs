@@ -2,6 +2,7 @@
 
 use crate::python;
 use crate::shared::SharedMemory;
+use axiomrl_envs::names::short;
 use axiomrl_envs::{EnvError, Spaces};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -37,6 +38,19 @@ pub enum Trouble {
     /// It said no.
     #[error("{message}")]
     Refused { message: String, env: Option<usize>, traceback: String },
+    /// There is no environment of that name.
+    #[error("{message}")]
+    Unknown { message: String },
+}
+
+impl Trouble {
+    /// As an error about the environment of this name.
+    pub fn about(self, id: &str) -> EnvError {
+        match self {
+            Trouble::Unknown { message } => EnvError::Unknown { name: short(id), hint: format!(" ({message})") },
+            other => other.into(),
+        }
+    }
 }
 
 impl From<Trouble> for EnvError {
@@ -83,6 +97,8 @@ struct Failure {
     message: String,
     env: Option<usize>,
     traceback: String,
+    #[serde(default)]
+    unknown: bool,
 }
 
 pub struct Worker {
@@ -191,7 +207,8 @@ impl Worker {
         match head[0] {
             b'k' => Ok(answer),
             b'e' => Err(match serde_json::from_slice::<Failure>(&answer) {
-                Ok(Failure { message, env, traceback }) => Trouble::Refused { message, env, traceback },
+                Ok(Failure { message, unknown: true, .. }) => Trouble::Unknown { message },
+                Ok(Failure { message, env, traceback, .. }) => Trouble::Refused { message, env, traceback },
                 Err(error) => self.nonsense(&error.to_string()),
             }),
             letter => Err(self.nonsense(&format!("its answer begins with {letter}"))),
