@@ -12,7 +12,6 @@ use axiomrl_run::run_dir::RunDirError;
 use axiomrl_run::train::TrainError;
 use std::fmt::Display;
 use std::io::Write;
-use std::process::ExitCode;
 
 pub const OTHER: u8 = 1;
 pub const BAD_INPUT: u8 = 2;
@@ -46,14 +45,14 @@ impl Failure {
         Self { code: 0, message: String::new() }
     }
 
-    /// Says it once, on standard error, and turns into the exit code.
-    pub fn report(self) -> ExitCode {
+    /// Says it once, on standard error, and gives the exit code.
+    pub fn report(self) -> u8 {
         let prefix = if self.code == INTERRUPTED { "" } else { "error: " };
         if !self.message.is_empty() {
             // Nobody may be listening there either.
             let _ = writeln!(std::io::stderr(), "{prefix}{}", self.message);
         }
-        ExitCode::from(self.code)
+        self.code
     }
 }
 

@@ -104,7 +104,7 @@ fn run_seed(plan: &Plan, seed: u64, jobs: usize, leashes: &Leashes, stop: &Atomi
 }
 
 fn command(plan: &Plan, seed: u64, jobs: usize) -> std::io::Result<Command> {
-    let mut command = Command::new(std::env::current_exe()?);
+    let mut command = crate::restart()?;
     command.args(["train", "--config", &plan.source]);
     if let Some(python) = crate::python() {
         command.arg("--python").arg(python);

@@ -236,9 +236,7 @@ impl Trainer {
             return self.interrupt(reason).map(Unit::Ended);
         }
         let clock = self.clock();
-        // The steps of a round, then the updates they call for, then what is due.
-        let settled = self.record.round == 0 || clock.is_over();
-        if settled && self.agent.need(clock) == Need::Update && !self.is_due_before(clock) {
+        if self.is_about_to_learn() {
             return self.update(clock);
         }
         if clock.at >= self.next_due() && self.record.served < clock.at {
@@ -257,6 +255,14 @@ impl Trainer {
             self.action_map.to_env(&self.actions, &mut self.executed);
         }
         self.step(clock)
+    }
+
+    /// Whether the next unit is an update, unless the run is stopped before it: what was collected is about to be learned from.
+    pub fn is_about_to_learn(&mut self) -> bool {
+        let clock = self.clock();
+        // The steps of a round, then the updates they call for, then what is due.
+        let settled = self.record.round == 0 || clock.is_over();
+        settled && self.agent.need(clock) == Need::Update && !self.is_due_before(clock)
     }
 
     /// While updates move the clock, what is due comes between two of them.

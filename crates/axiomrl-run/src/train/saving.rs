@@ -30,6 +30,11 @@ impl Trainer {
         self.save_policy(best)
     }
 
+    /// Saves everything in the run folder now, whatever is due. Between any two units it can be.
+    pub fn save(&mut self) -> Result<(), TrainError> {
+        self.save_last()
+    }
+
     /// Everything, so that a run can go on from here.
     pub(super) fn save_last(&mut self) -> Result<(), TrainError> {
         let environments = self.env.snapshot();
