@@ -23,7 +23,8 @@ def signature(spec: AlgorithmSpec) -> Signature:
     ]
     others = [Parameter(name, Parameter.KEYWORD_ONLY, default=run_default(name)) for name in RUN_KEYS if name not in spec.defaults]
     run_dir = Parameter("run_dir", Parameter.KEYWORD_ONLY, default=None)
-    return Signature([one, env, *settings, *others, run_dir])
+    native = Parameter("native", Parameter.KEYWORD_ONLY, default=True)
+    return Signature([one, env, *settings, *others, run_dir, native])
 
 
 def made(spec: AlgorithmSpec) -> type[ManagedAlgorithm]:

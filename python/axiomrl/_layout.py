@@ -29,7 +29,7 @@ class Layout:
             array = np.asarray(value)
             shape = value_shape(space)
             rows = as_rows(array, shape, part["name"] or "observation")
-            several = array.ndim > len(shape)
+            several = array.size != int(np.prod(shape, dtype=int)) or array.ndim > len(shape)
             if batched is not None and (several != batched or len(rows) != count):
                 raise ValueError("some parts of the observation are of one row and others of several")
             batched, count = several, len(rows)
@@ -92,6 +92,9 @@ def as_rows(array: np.ndarray, shape: tuple[int, ...], name: str) -> np.ndarray:
     if own != shape and len(shape) == 3 and own == (shape[2], shape[0], shape[1]):
         # Images with their channels first, as PyTorch has them.
         array, own = np.moveaxis(array, -3, -1), shape
+    if own != shape and len(shape) == 3 and shape[2] == 1 and array.shape[-2:] == shape[:2]:
+        # Grey images need no axis for their one channel.
+        array, own = array[..., None], shape
     if own != shape or array.ndim > len(shape) + 1 or array.ndim < len(shape):
         raise ValueError(f"the {name} has the shape {shape}, alone or with rows before it, not {array.shape}")
     return array.reshape((-1, int(np.prod(shape, dtype=int))) if array.ndim > len(shape) else (1, -1))

@@ -14,9 +14,10 @@ import numpy as np
 from . import _native
 from ._config import TrainConfig, to_json
 from ._keywords import POLICIES, translate
-from ._learning import drive
+from ._environments import understood
+from ._learning import drive, log
 from ._policy import Acting
-from ._registry import get_algorithm_spec
+from ._registry import get_algorithm_spec, is_native
 from .callbacks import Logger, Watching
 
 #: What a copy of a run does not take along.
@@ -39,6 +40,7 @@ class ManagedAlgorithm(Acting):
         if isinstance(env, TrainConfig):
             config, env = env, None
         self._asked_run_dir = settings.pop("run_dir", None)
+        self._native, self._env, self._maker = bool(settings.pop("native", True)), env, None
         self._verbose = bool(settings.get("verbose", 0))
         if config is not None:
             self._run_keys, self._by_hand = self._of_config(config, settings), not config._complete
@@ -46,7 +48,7 @@ class ManagedAlgorithm(Acting):
             self._run_keys, self._by_hand = self._of_keywords(env, settings), True
         self._start()
         # Mistakes are found now, not when learning begins.
-        _native.check(self._described(1), self._by_hand)
+        _native.check(self._described(1), self._by_hand, self._maker)
 
     def _start(self) -> None:
         self._run: Any = None
@@ -62,15 +64,18 @@ class ManagedAlgorithm(Acting):
             raise TypeError(f"{sorted(others)[0]!r} beside a TrainConfig; put it into the TrainConfig")
         if self.algo is not None and config.algo != self.algo:
             raise ValueError(f"a TrainConfig of {config.algo!r} where {self.algo!r} belongs; use axiomrl.make({config.algo!r})")
-        return config.to_dict()
+        run = config.to_dict()
+        run["env_id"], _, _ = understood(config.env_id, self._native, None)
+        return run
 
     def _of_keywords(self, env: Any, settings: dict[str, Any]) -> dict[str, Any]:
         if self.algo is None:
             raise TypeError("give a TrainConfig, or use the class of an algorithm")
-        if not isinstance(env, str):
-            raise TypeError(f"{env!r} is no environment; give the name of one")
         run, own = translate(get_algorithm_spec(self.algo), settings)
-        return {"algo": self.algo, "env_id": env, **run, "algo_kwargs": own}
+        name, self._maker, count = understood(env, self._native, run.get("num_envs"))
+        if count is not None:
+            run["num_envs"] = count
+        return {"algo": self.algo, "env_id": name, **run, "algo_kwargs": own}
 
     def _described(self, total_timesteps: int | None = None) -> str:
         run = {key: value for key, value in self._run_keys.items() if value is not None}
@@ -83,9 +88,9 @@ class ManagedAlgorithm(Acting):
             return self._run
         if self._policy is None:
             if self._folder is not None:
-                self._policy = _native.LoadedPolicy.load(os.fspath(self._folder))
+                self._policy = _native.LoadedPolicy.load(os.fspath(self._folder), self._maker)
             else:
-                self._policy = _native.LoadedPolicy.blank(self._described(1), self._by_hand)
+                self._policy = _native.LoadedPolicy.blank(self._described(1), self._by_hand, self._maker)
         return self._policy
 
     # Learning
@@ -98,6 +103,7 @@ class ManagedAlgorithm(Acting):
         """
         shown = self._verbose if progress_bar is None else bool(progress_bar)
         run = self._open(total_timesteps, shown and sys.stderr.isatty())
+        log.info("%s: stepped %s", self._run_keys["env_id"], "by the engine" if self.is_native else "in Python, by Gymnasium")
         self._outcome = None
         try:
             self._outcome = drive(self, run, Watching(self, callback), shown and not sys.stderr.isatty())
@@ -115,10 +121,10 @@ class ManagedAlgorithm(Acting):
             if total is None:
                 raise TypeError("say how long to learn: learn(total_timesteps)")
             run_dir = None if self._asked_run_dir is None else os.fspath(self._asked_run_dir)
-            self._take(_native.Run.begin(self._described(int(total)), self._by_hand, run_dir, shown))
+            self._take(_native.Run.begin(self._described(int(total)), self._by_hand, self._maker, run_dir, shown))
             return self._run
         if self._run is None:
-            self._take(_native.Run.resume(os.fspath(self._folder), None, shown))
+            self._take(_native.Run.resume(os.fspath(self._folder), None, self._maker, shown))
         if total is not None:
             self._lengthen(int(total), shown)
         return self._run
@@ -142,7 +148,7 @@ class ManagedAlgorithm(Acting):
         folder = os.fspath(self._run.run_dir)
         self._run.close()
         self._run, self._touched = None, False
-        self._take(_native.Run.resume(folder, total, shown))
+        self._take(_native.Run.resume(folder, total, self._maker, shown))
 
     def set_parameters(self, parameters: dict[str, Any], exact_match: bool = True) -> None:
         super().set_parameters(parameters, exact_match)
@@ -187,7 +193,12 @@ class ManagedAlgorithm(Acting):
 
     def get_env(self) -> Any:
         """The environment as it was given."""
-        return self._run_keys["env_id"]
+        return self._env
+
+    @property
+    def is_native(self) -> bool:
+        """Whether the engine steps an environment of its own, rather than Python one of Gymnasium's."""
+        return is_native(self._run_keys["env_id"])
 
     # Files
 
@@ -213,26 +224,29 @@ class ManagedAlgorithm(Acting):
         return path
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]):
-        """The agent of a run folder (its last checkpoint) or of a checkpoint. It acts at once; `learn` goes on with the run."""
-        policy = _native.LoadedPolicy.load(os.fspath(path))
+    def load(cls, path: str | os.PathLike[str], env: Any = None):
+        """The agent of a run folder (its last checkpoint) or of a checkpoint. It acts at once; `learn` goes on with the run.
+        An environment that was handed over when the agent was made has to be handed over again."""
+        maker = None if env is None else understood(env, False, None)[1]
+        policy = _native.LoadedPolicy.load(os.fspath(path), maker)
         config = TrainConfig.from_dict(json.loads(policy.config()))
         if cls.algo is not None and config.algo != cls.algo:
             other = get_algorithm_spec(config.algo).class_name
             raise _native.CheckpointError(f"{path} is of {config.algo!r}, not of {cls.algo!r}; use axiomrl.{other}.load")
         agent = object.__new__(CLASSES[config.algo] if cls.algo is None else cls)
         agent._run_keys, agent._by_hand, agent._asked_run_dir, agent._verbose = config.to_dict(), False, None, False
+        agent._native, agent._env, agent._maker = True, env if env is not None else config.env_id, maker
         agent._start()
         agent._policy, agent._folder = policy, Path(path)
         agent._rows = read_rows(run_folder(agent._folder))
         return agent
 
     @classmethod
-    def resume(cls, run_dir: str | os.PathLike[str], total_timesteps: int | None = None, **options: Any):
+    def resume(cls, run_dir: str | os.PathLike[str], total_timesteps: int | None = None, env: Any = None, **options: Any):
         """Goes on with a run to its end, or to another one: `total_timesteps` counts from its first step."""
-        agent = cls.load(run_dir)
+        agent = cls.load(run_dir, env)
         shown = bool(options.get("progress_bar")) and sys.stderr.isatty()
-        agent._take(_native.Run.resume(os.fspath(run_dir), total_timesteps, shown))
+        agent._take(_native.Run.resume(os.fspath(run_dir), total_timesteps, agent._maker, shown))
         return agent.learn(**options)
 
     def close(self) -> None:
@@ -243,7 +257,8 @@ class ManagedAlgorithm(Acting):
 
     def __repr__(self) -> str:
         where = f", in {self._folder}" if self._folder is not None else ""
-        return f"<axiomrl.{type(self).__name__} on {self._run_keys['env_id']}: {self.num_timesteps} steps{where}>"
+        kind = "native" if self.is_native else "Gymnasium's"
+        return f"<axiomrl.{type(self).__name__} on {self._run_keys['env_id']} ({kind}): {self.num_timesteps} steps{where}>"
 
 
 def run_folder(path: Path) -> Path:
@@ -271,9 +286,9 @@ def make(algo: str, env: Any = None, **settings: Any) -> ManagedAlgorithm:
     return CLASSES[get_algorithm_spec(algo).name](env, **settings)
 
 
-def load(path: str | os.PathLike[str]) -> ManagedAlgorithm:
+def load(path: str | os.PathLike[str], env: Any = None) -> ManagedAlgorithm:
     """The agent of a run folder or of a checkpoint, whatever its algorithm."""
-    return ManagedAlgorithm.load(path)
+    return ManagedAlgorithm.load(path, env)
 
 
 #: The classes, by the names that run files use.

@@ -64,7 +64,12 @@ class Acting:
         starts = np.ascontiguousarray(starts)
         actions, after = self._native_policy().act(floats, bytes_, masks, memory, starts, bool(deterministic))
         following = after.reshape(count, -1) if layout.memory else None
-        return layout.actions(actions, count, batched), following
+        answer = layout.actions(actions, count, batched)
+        return (answer if not self._first_choice() else answer + self._first_choice()), following
+
+    def _first_choice(self) -> Any:
+        """The number of an environment's first choice, which the engine calls 0."""
+        return 0
 
     def evaluate(self, n_episodes: int | None = None, *, seed: int | None = None, deterministic: bool = True) -> dict[str, Any]:
         """Plays whole episodes and gives `mean_reward`, `std_reward`, `mean_length`, `returns` and `lengths`, and
@@ -108,7 +113,7 @@ class Policy(Acting):
 
 def load_policy(path: str | os.PathLike[str]) -> Policy:
     """The policy of a run folder (its last checkpoint) or of a checkpoint (`<run>/checkpoints/best`)."""
-    return Policy(_native.LoadedPolicy.load(os.fspath(path)))
+    return Policy(_native.LoadedPolicy.load(os.fspath(path), None))
 
 
 def evaluate_checkpoint(path: str | os.PathLike[str], num_episodes: int | None = None, **options: Any) -> dict[str, Any]:

@@ -93,7 +93,7 @@ def klass(spec: AlgorithmSpec) -> str:
     for name in RUN_KEYS:
         if name not in spec.defaults:
             lines.append(f"        {name}: {RUN_KEYS[name].type} = ...,")
-    lines += ["        run_dir: str | os.PathLike[str] | None = ...,", "    ) -> None: ..."]
+    lines += ["        run_dir: str | os.PathLike[str] | None = ...,", "        native: bool = ...,", "    ) -> None: ..."]
     return "\n".join(lines)
 
 

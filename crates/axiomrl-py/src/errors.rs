@@ -9,25 +9,57 @@ use axiomrl_run::experiment::SessionError;
 use axiomrl_run::run_dir::RunDirError;
 use axiomrl_run::train::TrainError;
 use pyo3::create_exception;
-use pyo3::exceptions::{PyFileExistsError, PyFileNotFoundError, PyOSError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyException, PyFileExistsError, PyFileNotFoundError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use std::error::Error;
 
 create_exception!(axiomrl, CheckpointError, PyValueError, "A checkpoint that is damaged, or of something else.");
 create_exception!(axiomrl, Diverged, PyRuntimeError, "A number that stopped being one: the run ends here.");
 
 /// What can be raised in Python.
-pub trait Raised {
-    fn raised(&self) -> PyErr;
+pub trait Raised: Error + Sized + 'static {
+    /// The exception that tells it.
+    fn plain(&self) -> PyErr;
+
+    /// The same, with the exception of an environment or a callback that led to it.
+    fn raised(&self) -> PyErr {
+        match python_cause(self) {
+            Some(cause) if is_to_stop(&cause) => cause,
+            Some(cause) => {
+                let raised = self.plain();
+                Python::attach(|py| raised.set_cause(py, Some(cause)));
+                raised
+            }
+            None => self.plain(),
+        }
+    }
+}
+
+/// The exception that an error comes from.
+pub fn python_cause(error: &(dyn Error + 'static)) -> Option<PyErr> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(raised) = error.downcast_ref::<PyErr>() {
+            return Some(Python::attach(|py| raised.clone_ref(py)));
+        }
+        next = error.source();
+    }
+    None
+}
+
+/// Whether somebody wants the program to stop: Ctrl-C and its relatives are nobody's mistake.
+pub fn is_to_stop(raised: &PyErr) -> bool {
+    Python::attach(|py| !raised.is_instance_of::<PyException>(py))
 }
 
 impl Raised for ConfigError {
-    fn raised(&self) -> PyErr {
+    fn plain(&self) -> PyErr {
         PyValueError::new_err(self.in_one_line())
     }
 }
 
 impl Raised for ConfigsError {
-    fn raised(&self) -> PyErr {
+    fn plain(&self) -> PyErr {
         match self {
             Self::Unknown { .. } => PyFileNotFoundError::new_err(self.to_string()),
             Self::Config(_) => PyValueError::new_err(self.to_string()),
@@ -37,7 +69,7 @@ impl Raised for ConfigsError {
 }
 
 impl Raised for EnvError {
-    fn raised(&self) -> PyErr {
+    fn plain(&self) -> PyErr {
         match self {
             Self::BadSnapshot { .. } => CheckpointError::new_err(self.to_string()),
             Self::Unknown { .. } | Self::BadOption { .. } | Self::BadSetting { .. } => {
@@ -49,7 +81,7 @@ impl Raised for EnvError {
 }
 
 impl Raised for LearnError {
-    fn raised(&self) -> PyErr {
+    fn plain(&self) -> PyErr {
         match self {
             Self::Diverged(_) => Diverged::new_err(self.to_string()),
             _ => PyRuntimeError::new_err(self.to_string()),
@@ -58,10 +90,10 @@ impl Raised for LearnError {
 }
 
 impl Raised for SessionError {
-    fn raised(&self) -> PyErr {
+    fn plain(&self) -> PyErr {
         match self {
-            Self::Env(inner) => inner.raised(),
-            Self::Config(inner) => inner.raised(),
+            Self::Env(inner) => inner.plain(),
+            Self::Config(inner) => inner.plain(),
             Self::State(_) => CheckpointError::new_err(self.to_string()),
             _ => PyValueError::new_err(self.to_string()),
         }
@@ -69,17 +101,17 @@ impl Raised for SessionError {
 }
 
 impl Raised for EvalError {
-    fn raised(&self) -> PyErr {
+    fn plain(&self) -> PyErr {
         match self {
-            Self::Env(inner) => inner.raised(),
-            Self::Learn(inner) => inner.raised(),
+            Self::Env(inner) => inner.plain(),
+            Self::Learn(inner) => inner.plain(),
             Self::OtherSpaces(_) | Self::NoEnvironments => PyValueError::new_err(self.to_string()),
         }
     }
 }
 
 impl Raised for BadCheckpoint {
-    fn raised(&self) -> PyErr {
+    fn plain(&self) -> PyErr {
         match self {
             Self::NotFound { .. } => PyFileNotFoundError::new_err(self.to_string()),
             Self::Io { .. } | Self::Read { .. } => PyOSError::new_err(self.to_string()),
@@ -89,7 +121,7 @@ impl Raised for BadCheckpoint {
 }
 
 impl Raised for RunDirError {
-    fn raised(&self) -> PyErr {
+    fn plain(&self) -> PyErr {
         match self {
             Self::NotEmpty { .. } => PyFileExistsError::new_err(self.to_string()),
             Self::NotARun { .. } => CheckpointError::new_err(self.to_string()),
@@ -99,12 +131,12 @@ impl Raised for RunDirError {
 }
 
 impl Raised for TrainError {
-    fn raised(&self) -> PyErr {
+    fn plain(&self) -> PyErr {
         match self {
-            Self::Session(inner) => inner.raised(),
-            Self::RunDir(inner) => inner.raised(),
-            Self::Checkpoint(inner) => inner.raised(),
-            Self::Evaluation(inner) => inner.raised(),
+            Self::Session(inner) => inner.plain(),
+            Self::RunDir(inner) => inner.plain(),
+            Self::Checkpoint(inner) => inner.plain(),
+            Self::Evaluation(inner) => inner.plain(),
             Self::Learn(LearnError::Diverged(_), _) | Self::BadReward { .. } => Diverged::new_err(self.to_string()),
             Self::Edited { .. } | Self::TooShort { .. } => PyValueError::new_err(self.to_string()),
             Self::Learn(..) | Self::Environment { .. } | Self::Observer(_) => PyRuntimeError::new_err(self.to_string()),

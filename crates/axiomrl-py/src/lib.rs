@@ -4,6 +4,7 @@
 //! piece ([`run`]), so that callbacks find the agent at rest and may do with it whatever they like.
 
 mod acting;
+mod bridge;
 mod environment;
 mod errors;
 mod guard;

@@ -1,6 +1,7 @@
 //! Settings that proved sound, and policies that act without a run.
 
 use crate::acting::{self, Numbers, Question, with};
+use crate::bridge::{Maker, catalogue};
 use crate::errors::Raised;
 use crate::guard::compute;
 use crate::told::evaluation;
@@ -62,9 +63,9 @@ pub fn as_json(value: &impl Serialize) -> PyResult<String> {
 
 /// The settings with every default filled in, if they are sound.
 #[pyfunction]
-pub fn check(py: Python<'_>, run: &str, by_hand: bool) -> PyResult<String> {
-    let written = Written::parse(run, by_hand)?;
-    compute(py, || as_json(&written.read(&Catalogue::builtin())?.config))
+pub fn check(py: Python<'_>, run: &str, by_hand: bool, maker: Option<Maker>) -> PyResult<String> {
+    let (written, catalogue) = (Written::parse(run, by_hand)?, catalogue(maker.as_ref())?);
+    compute(py, || as_json(&written.read(&catalogue)?.config))
 }
 
 #[pyclass(frozen)]
@@ -77,12 +78,13 @@ struct Inner {
     /// Made with the first evaluation: acting needs no environment.
     evaluator: Option<Evaluator>,
     rng: Rng,
+    catalogue: Catalogue,
 }
 
 impl LoadedPolicy {
-    fn new(trained: TrainedPolicy, evaluator: Option<Evaluator>) -> Self {
+    fn new(trained: TrainedPolicy, evaluator: Option<Evaluator>, catalogue: Catalogue) -> Self {
         let rng = stream(trained.config.seed, "predict");
-        Self { inner: Mutex::new(Inner { trained, evaluator, rng }) }
+        Self { inner: Mutex::new(Inner { trained, evaluator, rng, catalogue }) }
     }
 }
 
@@ -90,24 +92,25 @@ impl LoadedPolicy {
 impl LoadedPolicy {
     /// One that has learned nothing yet.
     #[staticmethod]
-    fn blank(py: Python<'_>, run: &str, by_hand: bool) -> PyResult<Self> {
-        let written = Written::parse(run, by_hand)?;
+    fn blank(py: Python<'_>, run: &str, by_hand: bool, maker: Option<Maker>) -> PyResult<Self> {
+        let (written, catalogue) = (Written::parse(run, by_hand)?, catalogue(maker.as_ref())?);
         compute(py, || {
-            let Experiment { config, algorithm, environments, .. } = written.read(&Catalogue::builtin())?;
+            let Experiment { config, algorithm, environments, .. } = written.read(&catalogue)?;
             let spaces = environments.spaces().map_err(|error| error.raised())?;
             let policy = blank_policy(&config, &algorithm, spaces).map_err(|error| error.raised())?;
-            Ok(Self::new(TrainedPolicy { config, policy }, Some(Evaluator::new(environments))))
+            Ok(Self::new(TrainedPolicy { config, policy }, Some(Evaluator::new(environments)), catalogue))
         })
     }
 
     /// The policy of a run folder (its last checkpoint) or of a checkpoint.
     #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+    fn load(py: Python<'_>, path: PathBuf, maker: Option<Maker>) -> PyResult<Self> {
+        let catalogue = catalogue(maker.as_ref())?;
         compute(py, || {
             let found = checkpoint::find(&path).map_err(|error| error.raised())?;
             let saved = checkpoint::load_policy(&found).map_err(|error| error.raised())?;
-            let trained = TrainedPolicy::restore(&Catalogue::builtin(), saved).map_err(|error| error.raised())?;
-            Ok(Self::new(trained, None))
+            let trained = TrainedPolicy::restore(&catalogue, saved).map_err(|error| error.raised())?;
+            Ok(Self::new(trained, None, catalogue))
         })
     }
 
@@ -143,11 +146,11 @@ impl LoadedPolicy {
         deterministic: bool,
     ) -> PyResult<Option<Bound<'py, PyDict>>> {
         let options = EvalOptions { episodes, seed: seed.unwrap_or(EVALUATION_SEED), deterministic };
-        let result = with(py, &self.inner, |Inner { trained, evaluator, .. }| {
+        let result = with(py, &self.inner, |Inner { trained, evaluator, catalogue, .. }| {
             let evaluator = match evaluator {
                 Some(made) => made,
                 none => {
-                    let source = trained.environments(&Catalogue::builtin()).map_err(|error| error.raised())?;
+                    let source = trained.environments(catalogue).map_err(|error| error.raised())?;
                     none.insert(Evaluator::new(source))
                 }
             };

@@ -1,12 +1,12 @@
 //! A run at work, driven piece by piece.
 
 use crate::acting::{self, Numbers, Question, with};
+use crate::bridge::{Maker, catalogue};
 use crate::errors::Raised;
 use crate::guard::compute;
 use crate::policy::{Written, as_json, layout};
 use crate::told::{Telling, evaluation};
 use axiomrl_envs::{Rng, rng::stream};
-use axiomrl_run::catalogue::Catalogue;
 use axiomrl_run::evaluate::{EVALUATION_SEED, EvalOptions, Evaluator};
 use axiomrl_run::train::{Outcome, TrainOptions, Trainer, Unit};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
@@ -104,10 +104,17 @@ impl Run {
 impl Run {
     /// Begins the run that `run` (JSON) describes, in exactly the folder `run_dir` or in one below its `output_dir`.
     #[staticmethod]
-    fn begin(py: Python<'_>, run: &str, by_hand: bool, run_dir: Option<PathBuf>, show_progress: bool) -> PyResult<Self> {
-        let written = Written::parse(run, by_hand)?;
+    fn begin(
+        py: Python<'_>,
+        run: &str,
+        by_hand: bool,
+        maker: Option<Maker>,
+        run_dir: Option<PathBuf>,
+        show_progress: bool,
+    ) -> PyResult<Self> {
+        let (written, catalogue) = (Written::parse(run, by_hand)?, catalogue(maker.as_ref())?);
         compute(py, || {
-            let experiment = written.read(&Catalogue::builtin())?;
+            let experiment = written.read(&catalogue)?;
             let (options, told) = options(run_dir, show_progress);
             let stop = options.stop.clone();
             let trainer = Trainer::new(experiment, options, vec![Box::new(told.clone())]);
@@ -117,11 +124,17 @@ impl Run {
 
     /// Takes up the run in a folder.
     #[staticmethod]
-    fn resume(py: Python<'_>, path: PathBuf, total: Option<u64>, show_progress: bool) -> PyResult<Self> {
+    fn resume(
+        py: Python<'_>,
+        path: PathBuf,
+        total: Option<u64>,
+        maker: Option<Maker>,
+        show_progress: bool,
+    ) -> PyResult<Self> {
+        let catalogue = catalogue(maker.as_ref())?;
         compute(py, || {
             let (options, told) = options(None, show_progress);
             let stop = options.stop.clone();
-            let catalogue = Catalogue::builtin();
             let trainer = Trainer::resume(&catalogue, &path, total, options, vec![Box::new(told.clone())]);
             Ok(Self::new(trainer.map_err(|error| error.raised())?, stop, told))
         })

@@ -1,10 +1,10 @@
 //! What there is, by name.
 
+use crate::bridge::catalogue;
 use crate::errors::Raised;
 use crate::policy::as_json;
 use axiomrl_algos::{find, registry};
 use axiomrl_envs::registry as native;
-use axiomrl_run::catalogue::Catalogue;
 use axiomrl_run::configs;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
@@ -47,8 +47,9 @@ pub fn environments() -> PyResult<String> {
 /// A run file, packaged or the user's own, with every default filled in, as JSON.
 #[pyfunction]
 pub fn run_file(py: Python<'_>, name_or_path: &str, assignments: Vec<String>) -> PyResult<String> {
+    let catalogue = catalogue(None)?;
     py.detach(|| {
-        let read = configs::read(&Catalogue::builtin(), name_or_path, &assignments);
+        let read = configs::read(&catalogue, name_or_path, &assignments);
         as_json(&read.map_err(|error| error.raised())?.config)
     })
 }
