@@ -4,6 +4,7 @@ mod bench;
 mod binary;
 mod docs;
 mod learn;
+mod python;
 mod same;
 mod scratch;
 mod shell;
@@ -22,7 +23,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Format, clippy, all tests, doc tests: what must pass before a change goes in
+    /// Format, clippy, all tests, doc tests, the wheel and its tests: what must pass before a change goes in
     Test,
     /// Format and clippy alone
     Lint,

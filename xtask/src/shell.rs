@@ -1,5 +1,6 @@
 //! Running other programs from the root of the repository.
 
+use crate::python;
 use anyhow::{Context, Result};
 use std::env;
 use std::fmt;
@@ -40,7 +41,9 @@ pub fn cargo(args: &[&str]) -> Command {
 pub fn run_cargo(args: &[&str]) -> Result<()> {
     let name = format!("cargo {}", args.join(" "));
     eprintln!("$ {name}");
-    let status = cargo(args).env("RAYON_NUM_THREADS", "1").status();
+    let mut command = cargo(args);
+    command.env("RAYON_NUM_THREADS", "1").env(python::VARIABLE, python::executable());
+    let status = command.status();
     succeeded(&name, status.with_context(|| format!("cannot start `{name}`"))?)
 }
 

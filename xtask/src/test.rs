@@ -1,5 +1,6 @@
 //! `cargo xtask test` and `cargo xtask lint`.
 
+use crate::python;
 use crate::shell::{cargo, run_cargo};
 use anyhow::Result;
 use std::process::Stdio;
@@ -12,14 +13,28 @@ const NEXTEST: &[&str] = &["nextest", "run", "--workspace"];
 const PLAIN_TESTS: &[&str] = &["test", "--workspace", "--lib", "--bins", "--tests", "--examples"];
 const DOC_TESTS: &[&str] = &["test", "--doc", "--workspace"];
 
+/// A part of the tests: cargo's words, or something of ours.
+enum Part {
+    Cargo(&'static [&'static str]),
+    Own(&'static str, fn() -> Result<()>),
+}
+
 pub fn test() -> Result<()> {
-    // A fresh machine has only Rust, and that must be enough.
+    // A fresh machine has only Rust and Python, and that must be enough.
     let tests = if has_nextest() { NEXTEST } else { PLAIN_TESTS };
-    run_all(&[FORMAT, CLIPPY, DOC_TESTS, tests])
+    run_all(&[
+        Part::Cargo(FORMAT),
+        Part::Own("a Python with what the tests need", python::prepare),
+        Part::Cargo(CLIPPY),
+        Part::Cargo(DOC_TESTS),
+        Part::Cargo(tests),
+        Part::Own("the wheel", python::install_wheel),
+        Part::Own("pytest", python::pytest),
+    ])
 }
 
 pub fn lint() -> Result<()> {
-    run_all(&[FORMAT, CLIPPY])
+    run_all(&[Part::Cargo(FORMAT), Part::Cargo(CLIPPY)])
 }
 
 fn has_nextest() -> bool {
@@ -27,22 +42,26 @@ fn has_nextest() -> bool {
     probe.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
 }
 
-/// Runs the commands one after the other, up to the first that fails, and sums up what they took.
-fn run_all(commands: &[&[&str]]) -> Result<()> {
+/// Runs the parts one after the other, up to the first that fails, and sums up what they took.
+fn run_all(parts: &[Part]) -> Result<()> {
     let mut took: Vec<(String, &str, Duration)> = Vec::new();
     let mut outcome = Ok(());
-    for args in commands {
+    for part in parts {
         let begun = Instant::now();
-        outcome = run_cargo(args);
+        let name;
+        (name, outcome) = match part {
+            Part::Cargo(args) => (format!("cargo {}", args.join(" ")), run_cargo(args)),
+            Part::Own(name, run) => ((*name).to_owned(), run()),
+        };
         let word = if outcome.is_ok() { "ok" } else { "FAILED" };
-        took.push((args.join(" "), word, begun.elapsed()));
+        took.push((name, word, begun.elapsed()));
         if outcome.is_err() {
             break;
         }
     }
     eprintln!();
     for (name, word, time) in &took {
-        eprintln!("{:>8.1} s  {word:<6}  cargo {name}", time.as_secs_f64());
+        eprintln!("{:>8.1} s  {word:<6}  {name}", time.as_secs_f64());
     }
     outcome
 }

@@ -141,9 +141,9 @@ pub fn replace(section: &mut Section, given: &Bound<'_, PyDict>, exact: bool) ->
         tensor.values = numbers(&array)?;
     }
     match section.tensors.keys().find(|name| exact && !given.contains(name.as_str()).unwrap_or(false)) {
-        Some(missing) => {
-            Err(PyKeyError::new_err(format!("the parameter `{missing}` is missing; `exact_match=False` leaves it as it is")))
-        }
+        Some(missing) => Err(PyKeyError::new_err(format!(
+            "the parameter `{missing}` is missing; `exact_match=False` leaves it as it is"
+        ))),
         None => Ok(()),
     }
 }

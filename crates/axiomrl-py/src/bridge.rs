@@ -225,8 +225,17 @@ impl Bridge for InProcess {
                 };
             }
             read!(
-                obs_floats, obs_bytes, final_floats, final_bytes, reward, terminated, truncated, stepped, masks,
-                final_masks, info
+                obs_floats,
+                obs_bytes,
+                final_floats,
+                final_bytes,
+                reward,
+                terminated,
+                truncated,
+                stepped,
+                masks,
+                final_masks,
+                info
             );
         });
     }

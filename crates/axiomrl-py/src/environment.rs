@@ -20,12 +20,8 @@ struct Inner {
 }
 
 /// Numbers and bytes of an observation, which choices are allowed, and the info columns.
-type Shown<'py> = (
-    Bound<'py, PyArray1<f32>>,
-    Bound<'py, PyArray1<u8>>,
-    Bound<'py, PyArray1<bool>>,
-    Bound<'py, PyArray1<f32>>,
-);
+type Shown<'py> =
+    (Bound<'py, PyArray1<f32>>, Bound<'py, PyArray1<u8>>, Bound<'py, PyArray1<bool>>, Bound<'py, PyArray1<f32>>);
 
 #[pymethods]
 impl NativeEnv {

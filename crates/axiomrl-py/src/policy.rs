@@ -133,8 +133,7 @@ impl LoadedPolicy {
         deterministic: bool,
     ) -> PyResult<(Numbers<'py>, Numbers<'py>)> {
         let question = Question::new(&floats, &bytes, masks.as_ref(), memory.as_ref(), &starts, deterministic)?;
-        let answer =
-            with(py, &self.inner, |inner| question.answer(inner.trained.policy.as_mut(), &mut inner.rng))?;
+        let answer = with(py, &self.inner, |inner| question.answer(inner.trained.policy.as_mut(), &mut inner.rng))?;
         Ok(answer.into_arrays(py))
     }
 

@@ -86,7 +86,9 @@ impl Run {
     fn working<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut Working) -> PyResult<T> + Send) -> PyResult<T> {
         with(py, &self.state, |state| match state {
             State::Working(working) => work(working),
-            State::Gone => Err(PyRuntimeError::new_err("this run was closed, or has failed; resume it from its folder")),
+            State::Gone => {
+                Err(PyRuntimeError::new_err("this run was closed, or has failed; resume it from its folder"))
+            }
         })
     }
 

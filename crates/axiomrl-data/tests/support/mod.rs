@@ -1,9 +1,9 @@
 //! A Python with numpy and Minari, found or made.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
+use std::{env, fs};
 
 const NEEDED: &str = "import numpy, h5py, pyarrow, PIL, gymnasium, minari; assert minari.__version__ == '0.5.4'";
 
@@ -17,11 +17,11 @@ pub fn interop(part: &str, folder: &Path) {
     assert!(output.status.success(), "interop.py {part} failed:\n{}", text(&output));
 }
 
-/// A `python3` that has what is needed; otherwise a virtual environment in the target folder, made once.
+/// The Python of `AXIOMRL_TEST_PYTHON`, or a `python3`, that has what is needed; otherwise a virtual environment in the target folder, made once.
 fn python() -> &'static Path {
     static PYTHON: OnceLock<PathBuf> = OnceLock::new();
     PYTHON.get_or_init(|| {
-        let installed = PathBuf::from("python3");
+        let installed = env::var_os("AXIOMRL_TEST_PYTHON").map_or_else(|| "python3".into(), PathBuf::from);
         if has_what_is_needed(&installed) {
             return installed;
         }
@@ -35,7 +35,7 @@ fn python() -> &'static Path {
         }
         // A half-made one is of no use.
         let _ = fs::remove_dir_all(&folder);
-        let requirements = here().join("requirements.txt");
+        let requirements = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/tests/requirements.txt");
         let made = Command::new("python3").args(["-m", "venv"]).arg(&folder).output();
         let installed = made.and_then(|_| {
             Command::new(&python).args(["-m", "pip", "install", "--quiet", "--requirement"]).arg(&requirements).output()
