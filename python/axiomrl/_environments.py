@@ -73,11 +73,14 @@ class OfObject(Maker):
         self.env, self.count = env, count
         self.name = tame(spec_id(env) or type(getattr(env, "unwrapped", env)).__name__)
         self.another = other_of(env)
+        #: Batches of others, which are ours to close.
+        self.others: list[Batch] = []
 
     def open(self, n, purpose, options, action_repeat):
         refuse_options(options)
         if purpose == "evaluation":
-            return Batch(self.another, n, purpose=purpose, action_repeat=action_repeat)
+            self.others.append(Batch(self.another, n, purpose=purpose, action_repeat=action_repeat))
+            return self.others[-1]
         return Batch(self.env, n, purpose=purpose, action_repeat=action_repeat)
 
     def lanes(self, purpose, wanted):
@@ -86,10 +89,9 @@ class OfObject(Maker):
         return min(wanted, EVALUATED_TOGETHER) if self.another is not None else 0
 
     def done(self, batch):
-        if batch._envs is not None and batch is not self.env and self.another is not None:
-            own = getattr(batch._envs, "envs", [self.env])
-            if isinstance(own, list) and self.env not in own:
-                batch.close()
+        if any(batch is other for other in self.others):
+            self.others = [other for other in self.others if other is not batch]
+            batch.close()
 
 
 def other_of(env: Any) -> Any:
