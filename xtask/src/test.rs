@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 
 const FORMAT: &[&str] = &["fmt", "--all", "--check"];
 const CLIPPY: &[&str] = &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
-const NEXTEST: &[&str] = &["nextest", "run", "--workspace"];
+/// One run tells everything that fails, not the first alone.
+const NEXTEST: &[&str] = &["nextest", "run", "--workspace", "--no-fail-fast"];
 /// What nextest would run; doc tests are run apart, either way.
-const PLAIN_TESTS: &[&str] = &["test", "--workspace", "--lib", "--bins", "--tests", "--examples"];
+const PLAIN_TESTS: &[&str] = &["test", "--no-fail-fast", "--workspace", "--lib", "--bins", "--tests", "--examples"];
 const DOC_TESTS: &[&str] = &["test", "--doc", "--workspace"];
 
 /// A part of the tests: cargo's words, or something of ours.
