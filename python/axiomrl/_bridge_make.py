@@ -61,6 +61,8 @@ def open_id(env_id, n, kwargs, wrappers, purpose):
         raise EnvironmentFailed(f"purpose must be one of {', '.join(OVERLAYS)}, not {purpose!r}")
     options, wrappers = settings(kwargs, wrappers, purpose)
     gym = gymnasium()
+    if env_id.startswith("ALE/"):
+        register_atari(gym)
     if is_atari(env_id, options, wrappers):
         return atari(gym, env_id, n, options, purpose)
     if purpose == "evaluation" and "render_mode" not in options and draws(gym, env_id):
@@ -159,9 +161,8 @@ def is_atari(env_id, options, wrappers):
     return env_id.startswith("ALE/") and "obs_type" not in options and "render_mode" not in options and not wrappers
 
 
-def atari(gym, env_id, n, options, purpose):
-    """The usual preprocessing: 84 x 84 grey, every fourth frame, up to 30 no-ops at the start, rewards clipped to their sign in
-    training alone. Frames are stacked by whoever asks for it (`frame_stack`)."""
+def register_atari(gym):
+    """Gymnasium knows Atari's ids once ale-py is there."""
     try:
         import ale_py
 
@@ -170,6 +171,11 @@ def atari(gym, env_id, n, options, purpose):
         ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
     except ImportError as error:
         raise EnvironmentFailed(f"Atari needs ale-py in {sys.executable}; install it with `pip install ale-py`") from error
+
+
+def atari(gym, env_id, n, options, purpose):
+    """The usual preprocessing: 84 x 84 grey, every fourth frame, up to 30 no-ops at the start, rewards clipped to their sign in
+    training alone. Frames are stacked by whoever asks for it (`frame_stack`)."""
     if "stack_num" in options:
         raise EnvironmentFailed("Atari's `stack_num` is called `frame_stack` here; set that key of the run file")
     usual = {"stack_num": 1, "reward_clipping": purpose == "training", "autoreset_mode": "SameStep"}
@@ -183,10 +189,9 @@ def known():
     """Every id that the Gymnasium at hand can make, with what it says of itself."""
     gym = gymnasium()
     try:
-        import ale_py
-
-        gym.register_envs(ale_py)
-    except ImportError:
+        register_atari(gym)
+    except EnvironmentFailed:
+        # Then there is none.
         pass
     ids = sorted(gym.registry, key=lambda name: (gym.registry[name].namespace or "", name))
     return [

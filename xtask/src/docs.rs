@@ -1,5 +1,6 @@
 //! `cargo xtask docs`: the documents, and parts of them, that follow from the code.
 
+pub mod shown;
 pub mod sourcebook;
 pub mod table;
 

@@ -2,6 +2,8 @@
 
 mod common;
 /// The very code that writes them.
+#[path = "../../../xtask/src/docs/shown.rs"]
+mod shown;
 #[path = "../../../xtask/src/docs/sourcebook.rs"]
 mod sourcebook;
 #[path = "../../../xtask/src/docs/table.rs"]

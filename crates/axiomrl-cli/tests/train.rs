@@ -182,6 +182,28 @@ fn an_algorithm_and_an_environment_need_no_run_file() {
 }
 
 #[test]
+fn a_config_trains_in_another_environment() {
+    let workshop = Workshop::new();
+    let options = [
+        "--total-timesteps",
+        "64",
+        "--run-dir",
+        "run",
+        "--set",
+        "algo_kwargs.learning_starts=32",
+        "--eval-episodes",
+        "1",
+    ];
+    let ended = workshop.run(&[&["train", "dqn/cartpole", "--env", "Acrobot-v1"], &options[..]].concat());
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let config = std::fs::read_to_string(workshop.path("run/config.yaml")).unwrap();
+    assert!(config.contains("env_id: Acrobot-v1") && config.contains("buffer_capacity: 10000"), "{config}");
+    let unknown = workshop.run(&["train", "dqn/cartpole", "--env", "Acrobat-v1", "--python", "/no/such/python"]);
+    assert_eq!(unknown.code, 2);
+    assert!(unknown.stderr.contains("Acrobat-v1"), "{}", unknown.stderr);
+}
+
+#[test]
 fn environments_that_need_python_say_so() {
     let workshop = Workshop::new();
     let ended = workshop.run(&["train", "ppo", "--env", "LunarLander-v3", "--python", "/no/such/python"]);

@@ -85,8 +85,12 @@ mod tests {
     fn every_packaged_file_reads_and_sits_where_its_content_belongs() {
         assert!(list().len() >= 7);
         for packaged in list() {
-            let config =
-                read(&Catalogue::builtin(), packaged.name, &[]).unwrap_or_else(|error| panic!("{error}")).config;
+            // Atari's games are in Python: here another task of images and choices stands in for them.
+            let stand_in = ["env_id=Catch-v0".to_owned(), "env_kwargs={}".to_owned()];
+            let is_atari = packaged.text.contains("\nenv_id: ALE/");
+            let assignments = if is_atari { &stand_in[..] } else { &[] };
+            let config = read(&Catalogue::builtin(), packaged.name, assignments);
+            let config = config.unwrap_or_else(|error| panic!("{error}")).config;
             assert_eq!(packaged.name.split('/').next(), Some(config.algo.as_str()));
             assert!(!packaged.summary().is_empty(), "{} opens with a comment", packaged.name);
         }

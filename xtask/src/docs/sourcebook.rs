@@ -1,6 +1,7 @@
 //! `docs/algorithms.md`: the field by year, with what is here and what is not. A test of `axiomrl-cli` includes this file
 //! to see that the page is not stale.
 
+use super::shown::shown;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -8,7 +9,8 @@ const HEAD: &str = "# Algorithms by year
 
 Written by `cargo xtask docs` from `docs/sourcebook.csv`, the registry and `benchmarks/learn.json`. What the words mean:
 
-- **implemented**: with its essential parts; `axiomrl explain <name>` is its page. The seeds that met the mark follow.
+- **implemented**: with its essential parts; `axiomrl explain <name>` is its page. The test seeds that met the mark follow, or those that settings were
+  tuned by.
 - **narrow**: implemented, and lacks what the note says.
 - **planned**: not here yet.
 - **watchlist**: not here, and not planned before others ask for it.
@@ -42,7 +44,7 @@ pub fn page(list: &str, algorithms: &Value, runs: &Value) -> Result<String, Stri
             "planned" | "watchlist" => note.to_owned(),
             _ if here => {
                 seen.push(name);
-                let shown = shown(name, runs);
+                let shown = shown(name, runs).join(", ");
                 let word = if note.is_empty() { "implemented".to_owned() } else { note.to_owned() };
                 if shown.is_empty() { word } else { format!("{word}; {shown}") }
             }
@@ -59,17 +61,6 @@ pub fn page(list: &str, algorithms: &Value, runs: &Value) -> Result<String, Stri
     }
 }
 
-/// Environments with the seeds that met the mark. Controls do not count.
-fn shown(algorithm: &str, runs: &Value) -> String {
-    let mut found: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
-    for run in runs.as_array().into_iter().flatten().filter(|r| r["algo"] == algorithm && r["control"].is_null()) {
-        let counts = found.entry(run["env_id"].as_str().unwrap_or_default()).or_default();
-        counts.0 += usize::from(run["passed"] == true);
-        counts.1 += 1;
-    }
-    found.iter().map(|(env, (met, all))| format!("{env} {met}/{all}")).collect::<Vec<_>>().join(", ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -78,7 +69,7 @@ mod tests {
     #[test]
     fn every_registered_name_has_a_line_and_every_line_a_status() {
         let algorithms = json!([{"name": "dqn", "summary": "Deep Q-learning"}]);
-        let runs = json!([{"algo": "dqn", "env_id": "CartPole-v1", "passed": true, "control": null}]);
+        let runs = json!([{"algo": "dqn", "env_id": "CartPole-v1", "seed": 100_000, "passed": true, "control": null}]);
         let list = |rows: &str| format!("year,name,algorithm,source,note\n{rows}");
         let page = |rows: &str| page(&list(rows), &algorithms, &runs);
         let dqn = "2015,dqn,Deep Q-learning,Mnih,\n";

@@ -1,5 +1,6 @@
 //! The README's table of algorithms. A test of `axiomrl-cli` includes this file to see that the README is not stale.
 
+use super::shown::shown;
 use serde_json::Value;
 
 const BEGIN: &str = "<!-- algorithms: written by `cargo xtask docs` -->\n";
@@ -13,7 +14,7 @@ pub fn insert(readme: &str, algorithms: &Value, runs: &Value) -> Result<String, 
 }
 
 fn table(algorithms: &Value, runs: &Value) -> String {
-    let mut text = "| name | algorithm | action spaces | shown to learn (seeds that met the mark) |\n".to_owned();
+    let mut text = "| name | algorithm | action spaces | shown to learn (test seeds that met the mark) |\n".to_owned();
     text.push_str("|---|---|---|---|\n");
     for algorithm in algorithms.as_array().into_iter().flatten() {
         let word = |key: &str| algorithm[key].as_str().unwrap_or_default();
@@ -26,23 +27,9 @@ fn table(algorithms: &Value, runs: &Value) -> String {
     text
 }
 
-/// For each environment the algorithm was run on: how many of the seeds met the mark. Controls do not count.
 fn status(algorithm: &str, runs: &Value) -> String {
-    let mut found: Vec<(&str, usize, usize)> = Vec::new();
-    for run in runs.as_array().into_iter().flatten().filter(|run| run["algo"] == algorithm && run["control"].is_null())
-    {
-        let env = run["env_id"].as_str().unwrap_or_default();
-        let at = found.iter().position(|(name, ..)| *name == env).unwrap_or_else(|| {
-            found.push((env, 0, 0));
-            found.len() - 1
-        });
-        found[at].1 += usize::from(run["passed"] == true);
-        found[at].2 += 1;
-    }
-    match found.is_empty() {
-        true => "no recorded run yet".to_owned(),
-        false => found.iter().map(|(env, met, all)| format!("{env} {met}/{all}")).collect::<Vec<_>>().join(", "),
-    }
+    let found = shown(algorithm, runs);
+    if found.is_empty() { "no recorded run yet".to_owned() } else { found.join(", ") }
 }
 
 #[cfg(test)]
@@ -54,7 +41,7 @@ mod tests {
     fn the_table_replaces_what_is_between_the_markers_and_nothing_else() {
         let readme = format!("above\n{BEGIN}old\n{END}below\n");
         let algorithms = json!([{"name": "dqn", "summary": "Deep Q-learning", "actions": ["Discrete"]}]);
-        let run = |passed: bool, control: Value| json!({"algo": "dqn", "env_id": "CartPole-v1", "passed": passed, "control": control});
+        let run = |passed: bool, control: Value| json!({"algo": "dqn", "env_id": "CartPole-v1", "seed": 100_000, "passed": passed, "control": control});
         let runs = json!([run(true, Value::Null), run(false, Value::Null), run(false, json!("learning_rate_0"))]);
         let fresh = insert(&readme, &algorithms, &runs).unwrap();
         assert!(fresh.starts_with(&format!("above\n{BEGIN}| name |")) && fresh.ends_with(&format!("{END}below\n")));

@@ -1,9 +1,11 @@
 //! `benchmarks/learn.json`: one object for each run ever asked of this version.
 
 use super::matrix::{MATRIX, Row};
+use super::seeds;
 use crate::binary::TrainSummary;
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -26,6 +28,12 @@ pub struct Record {
     /// What was broken on purpose, if anything.
     pub control: Option<String>,
     pub steps_per_second: f64,
+    /// Steps (or updates) at the first evaluation that met the mark.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steps_to_mark: Option<u64>,
+    /// How long the run took, evaluations included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
 }
 
 impl Record {
@@ -54,7 +62,14 @@ impl Record {
             passed: summary.eval_success_rate.unwrap_or(mean) >= row.mark && length <= row.max_steps,
             control: row.control.map(|control| control.name.to_owned()),
             steps_per_second: summary.steps_per_second.round(),
+            steps_to_mark: None,
+            seconds: None,
         })
+    }
+
+    /// What the mark is about.
+    pub fn measure(&self) -> f64 {
+        self.eval_success_rate.unwrap_or(self.eval_mean_reward)
     }
 
     /// The last evaluation in words.
@@ -70,6 +85,16 @@ impl Record {
         let place = MATRIX.iter().position(|row| row.config == self.config).unwrap_or(usize::MAX);
         (place, self.config.clone(), self.control.clone(), self.seed)
     }
+}
+
+/// Of a run's log, the step of the first evaluation that met `mark`.
+pub fn first_met(log: &str, mark: f64) -> Option<u64> {
+    log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()).find_map(|row| {
+        let metrics = &row["metrics"];
+        let success = metrics["eval/success_rate"].as_f64();
+        let measure = success.or(metrics["eval/mean_reward"].as_f64())?;
+        (measure >= mark).then(|| row["step"].as_u64())?
+    })
 }
 
 /// The whole file.
@@ -98,6 +123,12 @@ impl Records {
         let text = serde_json::to_string_pretty(&self.rows)? + "\n";
         fs::create_dir_all(self.path.parent().unwrap_or(Path::new(".")))?;
         fs::write(&self.path, text).with_context(|| format!("cannot write {}", self.path.display()))
+    }
+
+    /// The runs of one row that count: those with test seeds; where there are none, those that settings were tuned by.
+    pub fn shown(&self, row: &Row) -> Vec<&Record> {
+        let (tests, tuning): (Vec<_>, Vec<_>) = self.of(row).into_iter().partition(|run| seeds::is_test(run.seed));
+        if tests.is_empty() { tuning } else { tests }
     }
 
     /// The runs of one row of the matrix, by seed.
@@ -133,6 +164,29 @@ mod tests {
         assert!(passed(475.0, 50_000));
         assert!(!passed(474.9, 50_000));
         assert!(!passed(500.0, 50_001));
+    }
+
+    #[test]
+    fn the_first_evaluation_that_met_the_mark_is_found_in_the_log() {
+        let log = "{\"step\":1,\"metrics\":{\"train/loss\":900}}\n{\"step\":2,\"metrics\":{\"eval/mean_reward\":474}}\n\
+                   {\"step\":3,\"metrics\":{\"eval/mean_reward\":476}}\n{\"step\":4,\"metrics\":{\"eval/mean_reward\":500}}\n{\"st";
+        assert_eq!(first_met(log, 475.0), Some(3));
+        assert_eq!(first_met(log, 501.0), None);
+        let goals = "{\"step\":7,\"metrics\":{\"eval/mean_reward\":5,\"eval/success_rate\":0.5}}";
+        assert_eq!((first_met(goals, 0.6), first_met(goals, 0.5)), (None, Some(7)));
+    }
+
+    #[test]
+    fn tuning_seeds_count_only_where_there_are_no_test_seeds() {
+        let folder = crate::scratch::Scratch::new("shown").unwrap();
+        let mut records = Records::read(&folder.path().join("learn.json")).unwrap();
+        let mut put = |records: &mut Records, seed| {
+            records.put(Record::new(&MATRIX[0], &summary(seed, 1.0, 1)).unwrap()).unwrap();
+            records.shown(&MATRIX[0]).iter().map(|run| run.seed).collect::<Vec<_>>()
+        };
+        assert_eq!(put(&mut records, 1), [1]);
+        assert_eq!(put(&mut records, 2), [1, 2]);
+        assert_eq!(put(&mut records, 123_456), [123_456]);
     }
 
     #[test]

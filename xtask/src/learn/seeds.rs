@@ -1,7 +1,7 @@
 //! Seeds that nobody has chosen.
 
-/// Below this number seeds are for tuning.
-const FIRST: u64 = 100_000;
+use crate::docs::shown::FIRST_TEST_SEED as FIRST;
+
 const COUNT: u64 = 900_000;
 
 /// `count` different test seeds of a config: they follow from its name.

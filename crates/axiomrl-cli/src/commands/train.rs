@@ -18,14 +18,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Trains an agent
 #[derive(Args)]
 pub struct Train {
-    /// A packaged config (`axiomrl configs` lists them) or the path of a run file, which may be a pipe; with --env the name of an
-    /// algorithm
+    /// A packaged config (`axiomrl configs` lists them) or the path of a run file, which may be a pipe; with --env also the name
+    /// of an algorithm
     #[arg(value_name = "CONFIG", required_unless_present = "config")]
     source: Option<String>,
     /// The same, for those used to naming it
     #[arg(long, value_name = "CONFIG", conflicts_with = "source")]
     config: Option<String>,
-    /// Trains the algorithm in this environment, built in or Gymnasium's, without a run file
+    /// Trains in this environment, built in or Gymnasium's: an algorithm without a run file, or a config in place of its own
     #[arg(long, value_name = "ID", conflicts_with = "config")]
     env: Option<String>,
     #[command(flatten)]
@@ -48,7 +48,12 @@ impl Train {
         let source = self.source.or(self.config).unwrap_or_default();
         let assignments = self.overrides.assignments();
         let experiment = match &self.env {
-            Some(env) => quick::read(&source, env, &assignments, self.running.quiet)?,
+            Some(env) if is_algorithm(&source) => quick::read(&source, env, &assignments, self.running.quiet)?,
+            // What is assigned after it counts.
+            Some(env) => {
+                let env = format!("env_id={}", serde_json::Value::from(env.as_str()));
+                configs::read(catalogue(), &source, &[vec![env], assignments.clone()].concat())?
+            }
             None => configs::read(catalogue(), &source, &assignments)?,
         };
         if self.seeds.is_empty() {
@@ -71,6 +76,11 @@ impl Train {
             json: self.running.json,
         })
     }
+}
+
+/// Names of algorithms have no slash and no ending; a mistyped one is told as such, with the nearest.
+fn is_algorithm(source: &str) -> bool {
+    !source.contains(['/', '.']) && !Path::new(source).exists()
 }
 
 fn is_stream(source: &str) -> bool {
