@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from . import _native
-from ._config import TrainConfig, to_json
+from ._config import TrainConfig, run_default, to_json
+from ._dataset import Dataset
 from ._keywords import POLICIES, translate
 from ._environments import understood
 from ._learning import drive, log
@@ -46,6 +47,8 @@ class ManagedAlgorithm(Acting):
             self._run_keys, self._by_hand = self._of_config(config, settings), not config._complete
         else:
             self._run_keys, self._by_hand = self._of_keywords(env, settings), True
+        if isinstance(self._run_keys.get("dataset"), Dataset):
+            self._run_keys["dataset"] = self._run_keys["dataset"].block(self._runs() / "datasets")
         self._start()
         # Mistakes are found now, not when learning begins.
         _native.check(self._described(1), self._by_hand, self._maker)
@@ -76,6 +79,12 @@ class ManagedAlgorithm(Acting):
         if count is not None:
             run["num_envs"] = count
         return {"algo": self.algo, "env_id": name, **run, "algo_kwargs": own}
+
+    def _runs(self) -> Path:
+        """The folder that the run's own is made in."""
+        if self._asked_run_dir is not None:
+            return Path(self._asked_run_dir).parent
+        return Path(self._run_keys.get("output_dir") or run_default("output_dir"))
 
     def _described(self, total_timesteps: int | None = None) -> str:
         run = {key: value for key, value in self._run_keys.items() if value is not None}
