@@ -34,9 +34,11 @@ class StopWhenGood(axiomrl.Callback):
 
 def watch(folder: Path) -> None:
     callback = StopWhenGood(enough=100.0)
-    agent = axiomrl.PPO("CartPole-v1", num_envs=8, num_steps=64, learning_rate=1e-3, eval_interval=2_000, eval_episodes=5, output_dir=folder)
+    settings = {"num_envs": 8, "num_steps": 64, "learning_rate": 1e-3, "eval_interval": 2_000, "eval_episodes": 5}
+    agent = axiomrl.PPO("CartPole-v1", output_dir=folder, **settings)
     agent.learn(40_000, callback=callback)
-    print(f"callback    {len(callback.seen)} evaluations, the last {callback.seen[-1]:.0f}: {agent.result['reason']} at {agent.num_timesteps}")
+    last, reason = callback.seen[-1], agent.result["reason"]
+    print(f"callback    {len(callback.seen)} evaluations, the last {last:.0f}: {reason} at {agent.num_timesteps} steps")
 
 
 def save_load_predict(agent: axiomrl.PPO, folder: Path) -> None:

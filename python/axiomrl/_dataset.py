@@ -90,8 +90,8 @@ class Dataset:
             if dropped and not len(columns["rewards"]):
                 raise ValueError("`next_observations` is missing, and no row says what the others led to; give it")
             if dropped:
-                remedy = "give `next_observations` to keep them"
-                warnings.warn(f"{dropped} steps are left out, as nothing says what they led to; {remedy}", UserWarning, stacklevel=3)
+                words = f"steps left out, as nothing says what they led to: {dropped}; give `next_observations` to keep them"
+                warnings.warn(words, UserWarning, stacklevel=3)
         return cls(columns, described)
 
     @classmethod
@@ -192,13 +192,15 @@ class Dataset:
         returns = self.episode_returns
         ended = f"{int(self.terminations.sum())} terminated"
         words = f"{len(self)} steps in {self.num_episodes} episodes ({ended}), returns {returns.mean():.1f} ± {returns.std():.1f}"
-        shapes = [f"{key} {column.dtype}{list(column.shape[1:])}" for key, column in self._columns.items() if key.startswith(("obs", "act"))]
+        told = [key for key in self._columns if key.partition("/")[0] in ("obs", "actions")]
+        shapes = [f"{key} {self._columns[key].dtype}{list(self._columns[key].shape[1:])}" for key in told]
         return f"<axiomrl.Dataset: {words}; {', '.join(shapes)}>"
 
     # Files
 
     def save_npz(self, path: str | os.PathLike[str]) -> Path:
-        """Writes a file that `from_npz`, run files (`dataset_kind: npz`) and the command line read. It is there as a whole or not at all."""
+        """Writes a file that `from_npz`, run files (`dataset_kind: npz`) and the command line read. It is there as a whole, or not
+        at all."""
         path = Path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         described = {} if self._described is None else {DESCRIBED: self._described}
@@ -224,7 +226,7 @@ class Dataset:
 
     def digest(self) -> str:
         """A hash of all steps."""
-        total = hashlib.sha256()
+        total = hashlib.sha256(b"" if self._described is None else self._described.tobytes())
         for key, column in sorted(self._columns.items()):
             total.update(f"{key} {column.dtype} {column.shape};".encode())
             total.update(np.ascontiguousarray(column).data)

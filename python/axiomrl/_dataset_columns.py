@@ -63,18 +63,23 @@ def check_rows(columns: Arrays, names: Mapping[str, str]) -> int:
     """How many steps there are, the same in every array."""
     first = next(iter(columns))
     rows = len(columns[first])
-    called = lambda key: names.get(key.partition("/")[0], key) + (f"[{key.partition('/')[2]!r}]" if "/" in key else "")  # noqa: E731
+
+    def called(key: str) -> str:
+        whole, slash, part = key.partition("/")
+        return names.get(whole, whole) + (f"[{part!r}]" if slash else "")
+
     if rows == 0:
         raise ValueError(f"`{called(first)}` is empty; record at least one step")
     for key, column in columns.items():
         if len(column) != rows:
             raise ValueError(f"`{called(key)}` has {len(column)} rows, where `{called(first)}` has {rows}; give one row for each step")
     for key in [key for key in columns if key.partition("/")[0] == "next_obs"]:
-        seen = columns.get(key.removeprefix("next_"))
+        before = key.removeprefix("next_")
+        seen = columns.get(before)
         if seen is None or seen.shape != columns[key].shape:
             there = "is missing" if seen is None else f"has rows of shape {seen.shape[1:]}"
-            here = columns[key].shape[1:]
-            raise ValueError(f"`{called(key)}` has rows of shape {here}, and `{called(key.removeprefix('next_'))}` {there}; give both the same shape")
+            here = f"`{called(key)}` has rows of shape {columns[key].shape[1:]}"
+            raise ValueError(f"{here}, and `{called(before)}` {there}; give both the same shape")
     return rows
 
 

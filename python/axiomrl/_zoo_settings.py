@@ -53,6 +53,8 @@ UNCLIPPED = 1e9
 SCHEDULED = ("learning_rate", "clip_range")
 #: The wrapper of Stable-Baselines3 that an id of Atari stands for here.
 ATARI = "stable_baselines3.common.atari_wrappers.AtariWrapper"
+#: Its options, and what ale-py calls them.
+ATARI_OPTIONS = {"noop_max": "noop_max", "frame_skip": "frameskip", "action_repeat_probability": "repeat_action_probability"}
 
 
 class Reading:
@@ -148,9 +150,8 @@ class Reading:
         if given.pop("terminal_on_life_loss"):
             self.env_kwargs["training"] = {"episodic_life": True}
         for key, value in given.items():
-            name = {"noop_max": "noop_max", "frame_skip": "frameskip", "action_repeat_probability": "repeat_action_probability"}.get(key)
-            if name is not None:
-                self.env_kwargs[name] = value
+            if key in ATARI_OPTIONS:
+                self.env_kwargs[ATARI_OPTIONS[key]] = value
             elif (key, value) not in (("screen_size", 84), ("clip_reward", True)):
                 self.leave(f"env_wrapper.{key}", value, "Atari's frames are 84 pixels wide and rewards in training clipped")
 

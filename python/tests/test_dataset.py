@@ -59,7 +59,7 @@ def test_without_next_observations_the_rows_say_what_followed():
     seen, rewards = np.arange(8.0)[:, None], np.arange(8.0)
     terminations, truncations = np.zeros(8, bool), np.zeros(8, bool)
     terminations[2], truncations[5] = True, True
-    with pytest.warns(UserWarning, match="2 steps are left out"):
+    with pytest.warns(UserWarning, match="what they led to: 2;"):
         data = Dataset.from_numpy(seen, np.zeros((8, 1)), rewards, terminations, truncations)
     # The step that the clock ended and the last one led nobody knows where.
     assert data.rewards.tolist() == [0, 1, 2, 3, 4, 6]
@@ -68,7 +68,7 @@ def test_without_next_observations_the_rows_say_what_followed():
     assert data.truncations.tolist() == [False, False, False, False, True, True]
     assert data.episode_lengths.tolist() == [3, 2, 1]
     terminations[7] = True
-    with pytest.warns(UserWarning, match="1 steps"):
+    with pytest.warns(UserWarning, match="what they led to: 1;"):
         assert Dataset.from_numpy(seen, np.zeros((8, 1)), rewards, terminations, truncations).rewards.tolist() == [0, 1, 2, 3, 4, 6, 7]
 
 
@@ -124,7 +124,7 @@ def test_other_files_are_read_or_refused(arrays, tmp_path):
     d4rl = {"observations": arrays["observations"], "actions": arrays["actions"], "rewards": arrays["rewards"]}
     path = tmp_path / "d4rl.npz"
     np.savez(path, **d4rl, terminals=arrays["terminations"], timeouts=arrays["truncations"])
-    with pytest.warns(UserWarning, match="4 steps"):
+    with pytest.warns(UserWarning, match="what they led to: 4;"):
         assert Dataset.from_npz(path).episode_lengths.tolist() == [49] * 4
     np.savez(path, **d4rl)
     with pytest.raises(ValueError, match="d4rl.npz: `terminations` is missing"):
@@ -144,7 +144,7 @@ def test_other_files_are_read_or_refused(arrays, tmp_path):
 
 def test_a_dataset_of_minari_is_read_by_its_id_and_by_its_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "minari"))
-    words = ["-m", "axiomrl", "dataset", "collect", "--scripted", "--env", "Pendulum-v1", "--transitions", "400", "--minari", "pendulum/some-v0"]
+    words = "-m axiomrl dataset collect --scripted --env Pendulum-v1 --transitions 400 --minari pendulum/some-v0".split()
     made = subprocess.run([sys.executable, *words], capture_output=True, text=True)
     assert made.returncode == 0, made.stderr
     data = Dataset.from_minari("pendulum/some-v0")
@@ -184,7 +184,8 @@ def test_it_is_what_is_learned_from(arrays):
 
 def test_other_ways_to_hand_it_over(arrays, tmp_path):
     data = Dataset.from_numpy(**arrays)
-    config = TrainConfig("iql", "Pendulum-v1", total_timesteps=5, dataset=data, output_dir=tmp_path / "out", algo_kwargs={"hidden_sizes": [8]})
+    own = {"hidden_sizes": [8]}
+    config = TrainConfig("iql", "Pendulum-v1", total_timesteps=5, dataset=data, output_dir=tmp_path / "out", algo_kwargs=own)
     agent = axiomrl.IQL(config).learn()
     assert os.path.dirname(agent.config.dataset["dataset_path"]) == str(tmp_path / "out" / "datasets")
     scaled = axiomrl.IQL("Pendulum-v1", dataset=data.block(tmp_path / "mine", reward_scale=0.1))

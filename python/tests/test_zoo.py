@@ -223,7 +223,8 @@ def test_ars_and_memory_and_quantiles():
     own = quiet(ars, "ars", "Pendulum-v1").algo_kwargs
     assert (own["num_directions"], own["num_top_directions"], own["noise_std"], own["reward_shift"]) == (4, 4, 0.1, 1.0)
     assert own["hidden_sizes"] == [16] and own["observation_statistics"] is True
-    memory = "X-v0:\n  n_timesteps: 9\n  policy: MlpLstmPolicy\n  policy_kwargs: \"dict(lstm_hidden_size=32, net_arch=dict(pi=[8], vf=[8]))\"\n"
+    memory = "X-v0:\n  n_timesteps: 9\n  policy: MlpLstmPolicy\n"
+    memory += "  policy_kwargs: \"dict(lstm_hidden_size=32, net_arch=dict(pi=[8], vf=[8]))\"\n"
     config = quiet(memory, "ppo_lstm", "X-v0")
     assert config.algo == "recurrent_ppo" and config.algo_kwargs["recurrent_hidden_size"] == 32
     assert (config.algo_kwargs["hidden_sizes"], config.algo_kwargs["head_sizes"]) == ([], [8])
