@@ -197,7 +197,7 @@ class Reading:
         kinds = {"normal": "gaussian", "ornstein-uhlenbeck": "ornstein_uhlenbeck"}
         if value is None:
             # Stable-Baselines3 adds no noise unless it is told to.
-            self.settings["exploration"] = "policy"
+            self.settings["exploration_noise"] = 0.0
         elif value not in kinds or not self.has("exploration_noise"):
             self.leave("noise_type", value, "there are `normal` and `ornstein-uhlenbeck`, for algorithms of Box actions")
         else:

@@ -122,7 +122,7 @@ def test_what_a_section_leaves_open_is_as_stable_baselines_has_it():
     assert {key: own[key] for key in theirs} == theirs
     assert sum(ours[key] != value for key, value in theirs.items()) >= 6, "were they ours, nothing would be tested"
     td3 = quiet("Pendulum-v1:\n  n_timesteps: 100\n", "td3", "Pendulum-v1").algo_kwargs
-    assert td3["hidden_sizes"] == [400, 300] and td3["exploration"] == "policy"
+    assert td3["hidden_sizes"] == [400, 300] and td3["exploration_noise"] == 0.0
 
 
 @pytest.mark.parametrize("algo", _zoo_settings.DEFAULTS)
