@@ -33,7 +33,7 @@ class StopWhenGood(axiomrl.Callback):
 
 
 def watch(folder: Path) -> None:
-    callback = StopWhenGood(enough=100.0)
+    callback = StopWhenGood(enough=200.0)
     settings = {"num_envs": 8, "num_steps": 64, "learning_rate": 1e-3, "eval_interval": 2_000, "eval_episodes": 5}
     agent = axiomrl.PPO("CartPole-v1", output_dir=folder, **settings)
     agent.learn(40_000, callback=callback)
