@@ -9,6 +9,9 @@ import numpy as np
 #: Rows that differ by more than this in length belong to different episodes, as the engine has it.
 SAME = 1e-6
 
+#: Rows that are compared at a time.
+PIECE = 1024
+
 Arrays = dict[str, np.ndarray]
 
 
@@ -87,11 +90,16 @@ def ends_of(columns: Arrays) -> np.ndarray:
     """Whether each row is the last of its episode: by its marks, or because the following row does not go on from it."""
     ends = columns["terminations"] | columns["truncations"]
     ends[-1] = True
-    apart = np.zeros(len(ends) - 1)
-    for key in [key for key in columns if key.partition("/")[0] == "obs"]:
-        step = columns[f"next_{key}"][:-1].astype(np.float64) - columns[key][1:]
-        apart += np.square(step.reshape(len(apart), -1)).sum(axis=1)
-    ends[:-1] |= np.sqrt(apart) > SAME
+    seen = [key for key in columns if key.partition("/")[0] == "obs"]
+    # In pieces, for images would need eight times their memory at once.
+    for first in range(0, len(ends) - 1, PIECE):
+        rows = slice(first, min(first + PIECE, len(ends) - 1))
+        apart = np.zeros(rows.stop - first)
+        for key in seen:
+            following = columns[key][1:][rows]
+            step = columns[f"next_{key}"][rows].astype(np.float64) - following
+            apart += np.square(step.reshape(len(apart), -1)).sum(axis=1)
+        ends[rows] |= np.sqrt(apart) > SAME
     return ends
 
 

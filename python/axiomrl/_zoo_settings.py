@@ -76,7 +76,10 @@ class Reading:
         for key, value in self.section.items():
             # The methods below are named after the keys that mean more than another word does.
             own = getattr(self, f"take_{key}", None)
-            own(value) if own is not None else self.put(key, value)
+            try:
+                own(value) if own is not None else self.put(key, value)
+            except (TypeError, ValueError, KeyError, AttributeError) as error:
+                self.leave(key, value, f"it is not understood ({error})")
 
     def put(self, key: str, value: Any, name: str | None = None) -> None:
         """A key that is another word for one of ours; `name` is what the file calls it."""
@@ -158,10 +161,12 @@ class Reading:
     def wrapper(self, path: str, options: Any) -> None:
         module, _, name = path.rpartition(".")
         package = module.partition(".")[0]
-        if importlib.util.find_spec(package or "gymnasium") is None:
+        if not module or not all(part.isidentifier() for part in path.split(".")):
+            return self.leave(f"env_wrapper.{path}", options, "it is no wrapper of a module, `module.Wrapper`")
+        if importlib.util.find_spec(package) is None:
             return self.leave(f"env_wrapper.{path}", options, f"the package `{package}` is not installed")
         # Gymnasium has moved its wrappers about; all of them are in one place.
-        known = name if package in ("gymnasium", "gym", "") else f"{module}:{name}"
+        known = name if package == "gymnasium" else f"{module}:{name}"
         self.env_kwargs.setdefault("wrappers", []).append({known: options} if options else known)
 
     # How it learns

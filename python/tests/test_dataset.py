@@ -53,6 +53,12 @@ def test_ends_are_seen_where_rows_do_not_follow():
     assert data.episode_lengths.tolist() == [3, 3] and data.episode_returns.tolist() == [3.0, 3.0]
     after[2] = 3.0
     assert Dataset.from_numpy(seen, np.zeros((6, 1)), np.ones(6), np.zeros(6), next_observations=after).num_episodes == 1
+    # Over more rows than are compared at a time, and in bytes.
+    many = np.arange(5000) // 20
+    seen, after = many.astype(np.uint8)[:, None], np.roll(many, -1).astype(np.uint8)[:, None]
+    after[[1023, 1024, 4000], 0] += 1
+    data = Dataset.from_numpy(seen, np.zeros(5000, int), np.ones(5000), np.zeros(5000), next_observations=after)
+    assert np.cumsum(data.episode_lengths).tolist() == [1024, 1025, 4001, 5000]
 
 
 def test_without_next_observations_the_rows_say_what_followed():

@@ -257,6 +257,14 @@ def test_mistakes_are_named(text, algo, env, error, words):
         from_sb3_zoo(text, algo, env)
 
 
+def test_what_no_section_says_is_listed_too():
+    text = "CartPole-v1:\n  n_timesteps: many\n  train_freq: often\n  noise_std: [1]\n  env_wrapper: [[1]]\n  policy_kwargs: [64]\n"
+    with pytest.warns(UserWarning, match="not understood"):
+        config = from_sb3_zoo(text, "dqn", "CartPole-v1")
+    assert set(config.unmapped) == {"n_timesteps", "train_freq", "noise_std", "env_wrapper.[1]", "policy_kwargs"}
+    assert config.total_timesteps is None and config.algo_kwargs["hidden_sizes"] == [64, 64]
+
+
 def test_nothing_in_a_file_is_run(tmp_path):
     text = "CartPole-v1:\n  n_timesteps: 9\n  policy_kwargs: \"dict(net_arch=open('ran', 'w'))\"\n  normalize: \"__import__('os')\"\n"
     with pytest.warns(UserWarning, match="it is not run"):
