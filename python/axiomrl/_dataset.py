@@ -204,9 +204,11 @@ class Dataset:
         path = Path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         described = {} if self._described is None else {DESCRIBED: self._described}
+        # To type checkers, any key might be one of `savez`'s own options; these are none.
+        everything: Any = {**self._columns, **described}
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.name, suffix=".tmp", delete=False) as file:
             try:
-                np.savez(file, **self._columns, **described)
+                np.savez(file, **everything)
                 file.close()
                 # A file of this kind is for its owner alone until it is given a name.
                 os.chmod(file.name, 0o666 & ~umask())
@@ -270,8 +272,10 @@ def renamed(found: Mapping[str, np.ndarray]) -> tuple[Arrays, np.ndarray | None]
     columns = {**observation("obs", "obs", seen), "actions": array("actions", found["actions"])}
     columns["rewards"] = numbers("rewards", found["rewards"])
     columns["terminations"] = marks(ended[0], found[ended[0]])
-    timed = ended[1] is not None and ended[1] in found
-    columns["truncations"] = marks(ended[1], found[ended[1]]) if timed else np.zeros_like(columns["terminations"])
+    late = ended[1]
+    columns["truncations"] = np.zeros_like(columns["terminations"])
+    if late is not None and late in found:
+        columns["truncations"] = marks(late, found[late])
     if after is not None:
         columns |= observation("next_obs", "next_obs", after)
     for key in ("action_masks", "next_action_masks"):

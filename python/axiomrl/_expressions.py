@@ -37,8 +37,10 @@ def value(node: ast.expr) -> Any:
             return -number if isinstance(node.op, ast.USub) else number
     if isinstance(node, (ast.List, ast.Tuple)):
         return [value(item) for item in node.elts]
-    if isinstance(node, ast.Dict) and all(isinstance(key, ast.Constant) and isinstance(key.value, str) for key in node.keys):
-        return {key.value: value(item) for key, item in zip(node.keys, node.values)}
+    if isinstance(node, ast.Dict):
+        keys = [key.value if isinstance(key, ast.Constant) else None for key in node.keys]
+        if all(isinstance(key, str) for key in keys):
+            return dict(zip(keys, map(value, node.values)))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict" and not node.args:
         if all(keyword.arg is not None for keyword in node.keywords):
             return {keyword.arg: value(keyword.value) for keyword in node.keywords}

@@ -15,7 +15,7 @@ from . import _native
 from ._config import TrainConfig, run_default, to_json
 from ._dataset import Dataset
 from ._keywords import POLICIES, translate
-from ._environments import understood
+from ._environments import Maker, understood
 from ._learning import drive, log
 from ._policy import Acting
 from ._registry import get_algorithm_spec, is_native
@@ -41,7 +41,8 @@ class ManagedAlgorithm(Acting):
         if isinstance(env, TrainConfig):
             config, env = env, None
         self._asked_run_dir = settings.pop("run_dir", None)
-        self._native, self._env, self._maker = bool(settings.pop("native", True)), env, None
+        self._native, self._env = bool(settings.pop("native", True)), env
+        self._maker: Maker | None = None
         self._verbose = bool(settings.get("verbose", 0))
         if config is not None:
             self._run_keys, self._by_hand = self._of_config(config, settings), not config._complete
@@ -125,7 +126,7 @@ class ManagedAlgorithm(Acting):
     def _open(self, total: int | None, shown: bool) -> Any:
         if total is not None and int(total) < 1:
             raise ValueError("total_timesteps must be at least 1")
-        if self._run is None and self._folder is None:
+        if self._folder is None:
             total = total if total is not None else self._run_keys.get("total_timesteps")
             if total is None:
                 raise TypeError("say how long to learn: learn(total_timesteps)")

@@ -208,7 +208,7 @@ class Reader:
             return self.tagged(tag, *self.flow(rest, number, inside), number)
         if text[:1] in ("|", ">", "@", "`", "%", "&"):
             raise self.fail(number, f"{text[:1]!r} begins something that is not read here; write the value on one line, in quotes")
-        plain = re.match(r"[^,\[\]{}]*", text).group() if inside else text
+        plain = re.split(r"[,\[\]{}]", text, maxsplit=1)[0] if inside else text
         return resolved(plain.strip()), text[len(plain) :]
 
     def flow_list(self, text: str, number: int) -> tuple[list[Any], str]:
@@ -242,7 +242,8 @@ class Reader:
         return text
 
     def quoted(self, text: str, number: int) -> tuple[str, str]:
-        quote, letters, at = text[0], [], 1
+        quote, at = text[0], 1
+        letters: list[str] = []
         while at < len(text):
             letter = text[at]
             if letter == quote == "'" and text[at + 1 : at + 2] == "'":

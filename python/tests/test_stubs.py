@@ -1,6 +1,9 @@
 """What type checkers read is what there is."""
 
 import ast
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import axiomrl
@@ -23,3 +26,22 @@ def test_the_stubs_are_python_and_name_all_there_is():
 def test_words_and_numbers_together_are_one_union():
     assert _stubs.union(["Literal['auto'] | float", "None", "float"]) == "Literal['auto'] | float | None"
     assert _stubs.union(["None", "Sequence[int | None]"]) == "Sequence[int | None] | None"
+
+
+#: What is for the package itself, and the two types that only checkers know.
+BESIDE = r"""
+axiomrl\._.*
+axiomrl\.__all__
+axiomrl\.Schedule
+axiomrl\.Environment
+"""
+
+
+def test_a_type_checker_finds_what_the_stubs_say(tmp_path):
+    (tmp_path / "beside").write_text(BESIDE)
+    folder = Path(axiomrl.__file__).parents[1]
+    # What is installed is found by itself.
+    env = os.environ if folder.name == "site-packages" else {**os.environ, "MYPYPATH": str(folder)}
+    words = ["-m", "mypy.stubtest", "axiomrl", "--concise", "--allowlist", "beside", "--ignore-unused-allowlist"]
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, env=env, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
