@@ -40,8 +40,10 @@ def test_numbers_go_in_and_come_out(arrays):
     assert "200 steps in 4 episodes (0 terminated)" in repr(data) and "obs float32[3]" in repr(data)
     with pytest.raises(ValueError, match="read-only"):
         data.rewards[0] = 1.0
-    arrays["rewards"][0] += 0.0  # What was handed over can be written to as before.
-    whole = Dataset.from_numpy(np.zeros((3, 2)), np.array([0, 2, 1]), [0, 0, 1], [False, False, True], next_observations=np.zeros((3, 2)))
+    seen = np.zeros((3, 2), np.float32)
+    whole = Dataset.from_numpy(seen, np.array([0, 2, 1]), [0, 0, 1], [False, False, True], next_observations=seen)
+    assert np.shares_memory(whole.observations, seen), "what has the right type is not copied"
+    seen[0] = 0.0  # Nor is it locked: whoever handed it over may go on writing to it.
     assert whole.actions.dtype == np.int64 and whole.terminations.tolist() == [False, False, True]
 
 

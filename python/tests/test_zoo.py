@@ -166,6 +166,8 @@ def test_the_default_and_atari_are_what_others_get():
     assert pong.env_kwargs == {"training": {"episodic_life": True}}
     older = quiet(PPO, "ppo", "PongNoFrameskip-v4")
     assert older.env_id == "ALE/Pong-v5" and older.env_kwargs["repeat_action_probability"] == 0.0
+    versions = "A-v1:\n  n_timesteps: 1\nA-v4:\n  n_timesteps: 4\nB-v5:\n  n_timesteps: 5\n"
+    assert [quiet(versions, "ppo", env).total_timesteps for env in ("A-v5", "A-v2", "A-v1")] == [4, 1, 1]
     with pytest.raises(ValueError, match="no settings for 'Acrobot-v1' and no `default`"):
         from_sb3_zoo(SAC, "sac", "Acrobot-v1")
 
