@@ -25,7 +25,8 @@ def test_the_stubs_are_python_and_name_all_there_is():
 
 def test_words_and_numbers_together_are_one_union():
     assert _stubs.union(["Literal['auto'] | float", "None", "float"]) == "Literal['auto'] | float | None"
-    assert _stubs.union(["None", "Sequence[int | None]"]) == "Sequence[int | None] | None"
+    both = ["None", "Sequence[int | None]", "set[str | None]"]
+    assert _stubs.union(both) == "Sequence[int | None] | set[str | None] | None"
 
 
 #: What is for the package itself, and the two types that only checkers know.
