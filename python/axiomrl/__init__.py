@@ -10,6 +10,7 @@ import os as _os
 from . import _native, callbacks, gym
 from ._classes import NAMES as _NAMES
 from ._config import TrainConfig
+from ._dataset import Dataset
 from ._managed import ManagedAlgorithm, load, make
 from ._native import CheckpointError, Diverged
 from ._policy import Policy, evaluate_checkpoint, load_policy, predict_checkpoint
@@ -22,6 +23,7 @@ from ._registry import (
     list_algorithms,
     list_environments,
 )
+from ._zoo import from_sb3_zoo
 from .callbacks import BaseCallback, Callback
 
 __version__ = _native.VERSION
@@ -30,6 +32,7 @@ __all__ = [
     "BaseCallback",
     "Callback",
     "CheckpointError",
+    "Dataset",
     "Diverged",
     "EnvironmentSpec",
     "ManagedAlgorithm",
@@ -37,6 +40,7 @@ __all__ = [
     "TrainConfig",
     "callbacks",
     "evaluate_checkpoint",
+    "from_sb3_zoo",
     "get_algorithm_spec",
     "get_environment_spec",
     "gym",

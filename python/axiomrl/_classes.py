@@ -16,7 +16,7 @@ from ._registry import AlgorithmSpec, list_algorithm_specs
 def signature(spec: AlgorithmSpec) -> Signature:
     """The environment, then keywords: the algorithm's settings, then what every run has."""
     one = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
-    env = Parameter("env", Parameter.POSITIONAL_OR_KEYWORD)
+    env = Parameter("env", Parameter.POSITIONAL_OR_KEYWORD, default=None)
     settings = [
         Parameter(python_name(name), Parameter.KEYWORD_ONLY, default=copy.deepcopy(value))
         for name, value in spec.defaults.items()
@@ -31,7 +31,7 @@ def made(spec: AlgorithmSpec) -> type[ManagedAlgorithm]:
     def __init__(self: Any, env: Any = None, *rest: Any, **settings: Any) -> None:
         ManagedAlgorithm.__init__(self, env, *rest, **settings)
 
-    __init__.__signature__ = signature(spec)
+    __init__.__signature__ = signature(spec)  # type: ignore[attr-defined]
     page = spec.page.strip()
     doc = f"{spec.summary}. Acts in spaces of the kinds {', '.join(spec.actions)}.\n\n{page}"
     body = {"__init__": __init__, "__doc__": doc, "__module__": "axiomrl", "algo": spec.name}

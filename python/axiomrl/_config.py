@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from . import _native
+from ._dataset import Dataset
 
 
 @dataclass
@@ -57,11 +58,13 @@ class TrainConfig:
     #: Free words, copied into `metadata.json`.
     tags: list[str] = field(default_factory=list)
     #: Recorded transitions, for algorithms that learn from them.
-    dataset: dict[str, Any] | None = None
+    dataset: dict[str, Any] | Dataset | None = None
     #: Options of the environment.
     env_kwargs: dict[str, Any] = field(default_factory=dict)
     #: Settings of the algorithm.
     algo_kwargs: dict[str, Any] = field(default_factory=dict)
+    #: What another library's file said that has no place here (`from_sb3_zoo`); no part of the run.
+    unmapped: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
     # Whether a file filled in every setting, also those without an effect.
     _complete: bool = field(default=False, repr=False, compare=False)
 
@@ -70,6 +73,9 @@ class TrainConfig:
         """A run file, or one of the packaged ones by its name ("ppo/cartpole"). `changes` are keys of it with other values;
         those of `algo_kwargs` and `env_kwargs` are laid over the file's."""
         assignments = []
+        if isinstance(changes.get("dataset"), Dataset):
+            folder = Path(changes.get("output_dir") or run_default("output_dir")) / "datasets"
+            changes = {**changes, "dataset": changes["dataset"].block(folder)}
         for key, value in changes.items():
             inner = isinstance(value, dict) and key in ("algo_kwargs", "env_kwargs")
             pairs = {f"{key}.{name}": one for name, one in value.items()} if inner else {key: value}
@@ -83,7 +89,7 @@ class TrainConfig:
 
     def to_dict(self) -> dict[str, Any]:
         """The keys that say something; what is None says nothing."""
-        run = {item.name: getattr(self, item.name) for item in dataclasses.fields(self) if item.name != "_complete"}
+        run = {item.name: getattr(self, item.name) for item in dataclasses.fields(self) if item.name not in BESIDE}
         return {key: value for key, value in run.items() if value is not None}
 
     def replace(self, **changes: Any) -> TrainConfig:
@@ -91,11 +97,14 @@ class TrainConfig:
         return dataclasses.replace(self, **changes)
 
 
+#: What a config knows and a run file does not.
+BESIDE = ("unmapped", "_complete")
+
 #: Keys of a run that every class takes besides its own settings.
 RUN_KEYS = {
     item.name: item
     for item in dataclasses.fields(TrainConfig)
-    if item.name not in ("algo", "env_id", "total_timesteps", "algo_kwargs", "_complete")
+    if item.name not in ("algo", "env_id", "total_timesteps", "algo_kwargs", *BESIDE)
 }
 
 

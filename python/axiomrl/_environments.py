@@ -149,12 +149,13 @@ def wrapped_as_usual(env: Any, name: str) -> bool:
 
     if not isinstance(env, gymnasium.Env):
         return False
-    while env is not env.unwrapped:
-        if type(env).__name__ not in USUAL:
+    inner: Any = env
+    while inner is not inner.unwrapped:
+        if type(inner).__name__ not in USUAL:
             return False
-        env = env.env
+        inner = inner.env
     limit = _registry.get_environment_spec(name).max_episode_steps
-    return env.spec is None or env.spec.max_episode_steps in (None, limit)
+    return inner.spec is None or inner.spec.max_episode_steps in (None, limit)
 
 
 def understood(env: Any, native: bool, count: int | None) -> tuple[str, Maker | None, int | None]:
@@ -168,6 +169,7 @@ def understood(env: Any, native: bool, count: int | None) -> tuple[str, Maker | 
         env_id = env.removeprefix(NAMESPACE) if name is not None else env
         # The engine's own would be found first.
         return (f"gymnasium:{env_id}" if name is not None else env_id), None, None
+    maker: Maker
     if isinstance(env, gymnasium.vector.VectorEnv):
         maker, count = OfObject(env, env.num_envs), env.num_envs
     elif isinstance(env, gymnasium.Env):

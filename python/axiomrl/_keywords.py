@@ -9,7 +9,7 @@ from ._registry import AlgorithmSpec, did_you_mean
 
 #: Another name, and the settings it may stand for: the first that an algorithm has is meant.
 ALIASES: dict[str, tuple[str, ...]] = {
-    "n_steps": ("num_steps",),
+    "n_steps": ("num_steps", "n_step"),
     "n_epochs": ("update_epochs",),
     "batch_size": ("minibatch_size",),
     "clip_range": ("clip_coef",),
@@ -18,7 +18,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "cg_max_steps": ("cg_iterations",),
     "line_search_shrinking_factor": ("line_search_shrink",),
     "line_search_max_iter": ("line_search_steps",),
-    "n_critic_updates": ("value_updates",),
+    "n_critic_updates": ("value_updates", "update_epochs"),
     "buffer_size": ("buffer_capacity",),
     "train_freq": ("train_frequency",),
     "exploration_initial_eps": ("epsilon_start",),
@@ -31,6 +31,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "top_quantiles_to_drop_per_net": ("top_quantiles_to_drop",),
     "n_delta": ("num_directions",),
     "n_top": ("num_top_directions",),
+    "delta_std": ("noise_std",),
     "alpha": ("ent_coef",),
     "tensorboard_log": ("output_dir",),
     "n_envs": ("num_envs",),

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from . import _native
-from ._config import TrainConfig, to_json
+from ._config import TrainConfig, run_default, to_json
+from ._dataset import Dataset
 from ._keywords import POLICIES, translate
-from ._environments import understood
+from ._environments import Maker, understood
 from ._learning import drive, log
 from ._policy import Acting
 from ._registry import get_algorithm_spec, is_native
@@ -40,12 +41,15 @@ class ManagedAlgorithm(Acting):
         if isinstance(env, TrainConfig):
             config, env = env, None
         self._asked_run_dir = settings.pop("run_dir", None)
-        self._native, self._env, self._maker = bool(settings.pop("native", True)), env, None
+        self._native, self._env = bool(settings.pop("native", True)), env
+        self._maker: Maker | None = None
         self._verbose = bool(settings.get("verbose", 0))
         if config is not None:
             self._run_keys, self._by_hand = self._of_config(config, settings), not config._complete
         else:
             self._run_keys, self._by_hand = self._of_keywords(env, settings), True
+        if isinstance(self._run_keys.get("dataset"), Dataset):
+            self._run_keys["dataset"] = self._run_keys["dataset"].block(self._runs() / "datasets")
         self._start()
         # Mistakes are found now, not when learning begins.
         _native.check(self._described(1), self._by_hand, self._maker)
@@ -76,6 +80,12 @@ class ManagedAlgorithm(Acting):
         if count is not None:
             run["num_envs"] = count
         return {"algo": self.algo, "env_id": name, **run, "algo_kwargs": own}
+
+    def _runs(self) -> Path:
+        """The folder that the run's own is made in."""
+        if self._asked_run_dir is not None:
+            return Path(self._asked_run_dir).parent
+        return Path(self._run_keys.get("output_dir") or run_default("output_dir"))
 
     def _described(self, total_timesteps: int | None = None) -> str:
         run = {key: value for key, value in self._run_keys.items() if value is not None}
@@ -116,7 +126,7 @@ class ManagedAlgorithm(Acting):
     def _open(self, total: int | None, shown: bool) -> Any:
         if total is not None and int(total) < 1:
             raise ValueError("total_timesteps must be at least 1")
-        if self._run is None and self._folder is None:
+        if self._folder is None:
             total = total if total is not None else self._run_keys.get("total_timesteps")
             if total is None:
                 raise TypeError("say how long to learn: learn(total_timesteps)")

@@ -21,6 +21,7 @@ from typing import Any, Literal, Sequence
 from . import callbacks as callbacks
 from . import gym as gym
 from ._config import TrainConfig as TrainConfig
+from ._dataset import Dataset as Dataset
 from ._managed import ManagedAlgorithm as ManagedAlgorithm
 from ._managed import load as load
 from ._managed import make as make
@@ -37,6 +38,7 @@ from ._registry import get_environment_spec as get_environment_spec
 from ._registry import list_algorithm_specs as list_algorithm_specs
 from ._registry import list_algorithms as list_algorithms
 from ._registry import list_environments as list_environments
+from ._zoo import from_sb3_zoo as from_sb3_zoo
 from .callbacks import BaseCallback as BaseCallback
 from .callbacks import Callback as Callback
 
@@ -75,11 +77,23 @@ def plain(root: dict[str, Any], part: dict[str, Any], name: str | None) -> str:
 
 def union(kinds: Any) -> str:
     """Without repetitions, words together, None last."""
-    found = list(dict.fromkeys(kinds))
+    found = list(dict.fromkeys(one for kind in kinds for one in alternatives(kind)))
     words = [one[len("Literal[") : -1] for one in found if one.startswith("Literal[")]
     others = [one for one in found if not one.startswith("Literal[") and one != "None"]
     literal = [f"Literal[{', '.join(words)}]"] if words else []
     return " | ".join([*literal, *others, *(["None"] if "None" in found else [])])
+
+
+def alternatives(kind: str) -> list[str]:
+    """The parts of a union, which may be one itself; what stands in brackets belongs together."""
+    parts, depth = [""], 0
+    for letter in kind:
+        depth += (letter == "[") - (letter == "]")
+        if letter == "|" and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part.strip() for part in parts]
 
 
 def klass(spec: AlgorithmSpec) -> str:

@@ -1,0 +1,9 @@
+# What the engine offers is for this package alone; only what it shows to others has a type here.
+from typing import Any
+
+VERSION: str
+
+class CheckpointError(ValueError): ...
+class Diverged(RuntimeError): ...
+
+def __getattr__(name: str) -> Any: ...
