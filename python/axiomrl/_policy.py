@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,14 @@ class Acting:
         if result is None:
             raise KeyboardInterrupt
         return result
+
+    def export(self, path: str | os.PathLike[str]) -> Path:
+        """Writes the policy as an ONNX file, which other programs run: observations in, the best action in the environment's
+        units out. Its inputs are the observation (or its parts by name), `mask` where the policy takes masks and `state` where it
+        remembers, zeros where an episode begins; its outputs are `action` and `next_state`. Choices are counted from 0."""
+        path = Path(path)
+        self._native_policy().export(os.fspath(path))
+        return path
 
     def get_parameters(self) -> dict[str, np.ndarray]:
         """What the policy acts by: arrays of its own, by name."""

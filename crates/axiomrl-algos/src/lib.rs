@@ -7,6 +7,7 @@ pub mod actor_critic;
 pub mod agent;
 pub mod config;
 mod erased;
+pub mod export;
 pub mod goal;
 pub mod imitation;
 pub mod model_based;
@@ -25,6 +26,7 @@ pub mod world_model;
 
 pub use agent::{Agent, Clock, Diverged, Expert, ExpertSource, LearnError, Need, Phases, Setup, UpdateContext};
 pub use config::{ConfigError, RunConfig};
+pub use export::NoGraph;
 pub use policy::{ActInput, Acting, Actor, Imagines, Memory, Mode, Picture, Policy};
 pub use regimes::Learner;
 pub use registry::{AlgoEntry, find, names, registry};

@@ -1,6 +1,7 @@
 //! What acts, and nothing more: input statistics, network, memory and action map, with the spaces they were made for.
 
 use crate::agent::LearnError;
+use crate::export::{Answer, Graph, NoGraph, Shown, graph_of};
 use crate::parts::statistics::{ObsScaling, ObsStats};
 use crate::state::{StateError, StateIo};
 use axiomrl_core::Dataset;
@@ -132,6 +133,11 @@ pub trait Actor: Send {
         None
     }
 
+    /// The best action as nodes of a graph; the reason, where no graph can say it.
+    fn onnx(&self, _graph: &mut Graph, _shown: Shown) -> Result<Answer, NoGraph> {
+        Err(NoGraph::because("its learner does not say how it acts as a graph (`Actor::onnx`)"))
+    }
+
     /// Saves or loads what acting needs, and no more.
     fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError>;
 }
@@ -167,6 +173,11 @@ pub trait Policy: Send {
     /// As [`Actor::imagination`].
     fn imagination(&self) -> Option<&dyn Imagines> {
         None
+    }
+
+    /// The policy as a graph in the ONNX format, from raw observations to the best action in the environment's units.
+    fn onnx(&self) -> Result<Graph, NoGraph> {
+        Err(NoGraph::because("it does not say how it acts as a graph (`Policy::onnx`)"))
     }
 
     /// Saves or loads what acting needs: networks and input statistics.
@@ -260,6 +271,10 @@ impl<L: Actor + ?Sized> Policy for Acting<L> {
 
     fn imagination(&self) -> Option<&dyn Imagines> {
         self.learner.imagination()
+    }
+
+    fn onnx(&self) -> Result<Graph, NoGraph> {
+        graph_of(&*self.learner, &self.spaces, &self.map, self.stats.as_ref())
     }
 
     fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {

@@ -36,6 +36,11 @@ impl ActionMap {
         Ok(Self { axes: b.low.iter().zip(&b.high).map(axis).collect() })
     }
 
+    /// Of each number of a Box action, what 0 stands for and how far ±1 is from it; nothing for choices.
+    pub fn centres_and_halves(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
+        self.axes.iter().map(|axis| (axis.centre, axis.half))
+    }
+
     /// Rows of actions in the environment's own units; what lies outside of [−1, 1] is clipped.
     pub fn to_env(&self, unit: &[f32], out: &mut [f32]) {
         if self.axes.is_empty() {

@@ -30,6 +30,7 @@ mod kfac;
 mod layout;
 mod mlp;
 mod named;
+mod onnx;
 mod params;
 mod recurrent;
 mod residual;

@@ -6,6 +6,7 @@ use axiomrl_run::checkpoint::CheckpointError as BadCheckpoint;
 use axiomrl_run::configs::ConfigsError;
 use axiomrl_run::evaluate::EvalError;
 use axiomrl_run::experiment::SessionError;
+use axiomrl_run::export::ExportError;
 use axiomrl_run::run_dir::RunDirError;
 use axiomrl_run::train::TrainError;
 use pyo3::create_exception;
@@ -76,6 +77,15 @@ impl Raised for EnvError {
                 PyValueError::new_err(self.to_string())
             }
             Self::Failed(_) | Self::OneOfMany { .. } => PyRuntimeError::new_err(self.to_string()),
+        }
+    }
+}
+
+impl Raised for ExportError {
+    fn plain(&self) -> PyErr {
+        match self {
+            Self::NoGraph { .. } => PyValueError::new_err(self.to_string()),
+            Self::Write { .. } => PyOSError::new_err(self.to_string()),
         }
     }
 }

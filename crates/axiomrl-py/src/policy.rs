@@ -12,6 +12,7 @@ use axiomrl_run::catalogue::Catalogue;
 use axiomrl_run::checkpoint;
 use axiomrl_run::evaluate::{EVALUATION_SEED, EvalOptions, Evaluator};
 use axiomrl_run::experiment::{Experiment, blank_policy};
+use axiomrl_run::export::export;
 use axiomrl_run::policy::TrainedPolicy;
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -156,6 +157,14 @@ impl LoadedPolicy {
             acting::evaluate(trained.policy.as_mut(), evaluator, &AtomicBool::new(false), &options)
         })?;
         result.map(|result| evaluation(py, &result)).transpose()
+    }
+
+    /// Writes the policy as an ONNX file.
+    fn export(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        with(py, &self.inner, |inner| {
+            let TrainedPolicy { policy, config } = &inner.trained;
+            export(policy.as_ref(), config, &path).map(drop).map_err(|error| error.raised())
+        })
     }
 
     fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

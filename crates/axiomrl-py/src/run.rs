@@ -8,6 +8,7 @@ use crate::policy::{Written, as_json, layout};
 use crate::told::{Telling, evaluation};
 use axiomrl_envs::{Rng, rng::stream};
 use axiomrl_run::evaluate::{EVALUATION_SEED, EvalOptions, Evaluator};
+use axiomrl_run::export::export;
 use axiomrl_run::train::{Outcome, TrainOptions, Trainer, Unit};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyRuntimeError;
@@ -244,6 +245,15 @@ impl Run {
             acting::evaluate(working.trainer.agent().policy(), &mut working.evaluator, &self.stop, &options)
         })?;
         result.map(|result| evaluation(py, &result)).transpose()
+    }
+
+    /// Writes the policy, as it is now, as an ONNX file.
+    fn export(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        self.working(py, |working| {
+            let config = working.trainer.config().clone();
+            let written = export(working.trainer.agent().policy(), &config, &path);
+            written.map(drop).map_err(|error| error.raised())
+        })
     }
 
     fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

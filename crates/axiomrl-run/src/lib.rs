@@ -11,6 +11,7 @@ pub mod configs;
 pub mod evaluate;
 pub mod experiment;
 mod expert;
+pub mod export;
 pub mod files;
 pub mod loggers;
 pub mod memory;

@@ -10,6 +10,7 @@ use super::termination::{Ends, Termination};
 use crate::actor_critic::{AcConfig, AcLearner};
 use crate::agent::{Clock, LearnError, Setup, UpdateContext};
 use crate::config::Problem;
+use crate::export::{Answer, Graph, NoGraph, Shown};
 use crate::parts::checks::BuildError;
 use crate::policy::{ActInput, Actor, Memory, Mode};
 use crate::regimes::{Preparation, ReplayLearner};
@@ -245,6 +246,10 @@ impl Actor for DynaLearner {
         actions: &mut [f32],
     ) -> Result<(), LearnError> {
         self.policy.act(input, memory, mode, rng, actions)
+    }
+
+    fn onnx(&self, graph: &mut Graph, shown: Shown) -> Result<Answer, NoGraph> {
+        self.policy.onnx(graph, shown)
     }
 
     fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {

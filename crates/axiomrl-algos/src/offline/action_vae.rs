@@ -5,6 +5,7 @@
 
 use super::candidates::join_each;
 use crate::agent::{Diverged, UpdateContext};
+use crate::export::{Graph, Value};
 use crate::parts::columns::join_columns;
 use crate::parts::descend::ParamGroup;
 use crate::parts::noise::fill_normal;
@@ -141,6 +142,14 @@ impl ActionVae {
         let mut actions = self.decode_raw(seen, latents, each);
         actions.iter_mut().for_each(|a| *a = a.tanh());
         actions
+    }
+
+    /// As [`ActionVae::decode`] with the same `latents` for every row, as nodes of a graph: `seen` is `[rows, each, width]`.
+    pub fn onnx(&self, graph: &mut Graph, seen: Value, latents: &[f32], each: usize) -> Value {
+        let latents = graph.for_each_row(latents, (each, self.latent), seen);
+        let joint = graph.concat(&[seen, latents]);
+        let raw = self.decoder.onnx(graph, joint);
+        graph.tanh(raw)
     }
 
     /// What decoding needs.

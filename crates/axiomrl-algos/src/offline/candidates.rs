@@ -1,6 +1,8 @@
 //! Several actions for every observation: `each` rows beside one another for each row of what was seen.
 
+use crate::export::{Graph, Value};
 use crate::parts::actions::argmax;
+use axiomrl_nn::Mlp;
 
 /// Each row of `seen` in front of each of its `each` rows of `beside`.
 pub fn join_each(seen: &[f32], beside: &[f32], rows: usize, each: usize, into: &mut Vec<f32>) {
@@ -33,6 +35,15 @@ pub fn choose_best(score: &[f32], candidates: &[f32], each: usize, mut take: imp
         let best = argmax(score, &[]);
         take(row, &candidates[best * width..(best + 1) * width], score[best]);
     }
+}
+
+/// As [`choose_best`] by what a critic thinks of each, as nodes of a graph: `seen` and `candidates` are `[rows, each, width]`.
+pub fn choose_best_onnx(graph: &mut Graph, critic: &Mlp, seen: Value, candidates: Value, each: usize) -> Value {
+    let joint = graph.concat(&[seen, candidates]);
+    let scores = critic.onnx(graph, joint);
+    let scores = graph.reshape(scores, &[-1, each as i64]);
+    let best = graph.argmax(scores);
+    graph.pick(candidates, best)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use super::descend::{Loss, ParamGroup};
 use super::input::ObsEncoder;
 use super::tracked::{Tracked, Trainable};
 use crate::agent::{Diverged, UpdateContext};
+use crate::export::{Graph, NoGraph, Shown, Value};
 use crate::state::{StateError, StateIo};
 use axiomrl_envs::ObsRef;
 use axiomrl_nn::{Mlp, OptimizerConfig, Params, Tensor, fused_loss, leaf, values};
@@ -37,6 +38,12 @@ impl SeeingNet {
             self.layers.infer(&joint, obs.rows, &mut out);
         }
         out
+    }
+
+    /// What the first member makes of what is seen, as nodes of a graph in the ONNX format.
+    pub fn onnx(&self, graph: &mut Graph, shown: Shown) -> Result<Value, NoGraph> {
+        let seen = self.encoder.onnx(graph, shown)?;
+        Ok(self.layers.onnx(graph, seen))
     }
 
     /// As [`SeeingNet::infer`], with a graph.

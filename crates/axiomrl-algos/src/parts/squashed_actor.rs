@@ -1,5 +1,6 @@
 //! Policies over actions in [-1, 1]: what a network's outputs mean, drawing from it, and the loss that improves it.
 
+use crate::export::{Graph, Value};
 use crate::parts::noise::fill_normal;
 use axiomrl_core::random::normal;
 use axiomrl_envs::Rng;
@@ -115,6 +116,15 @@ impl SquashedHead {
         } else {
             action.extend_from_slice(out);
         }
+    }
+
+    /// As [`SquashedHead::mean`], as nodes of a graph.
+    pub fn onnx(&self, graph: &mut Graph, out: Value) -> Value {
+        if !self.is_gaussian() {
+            return out;
+        }
+        let mean = graph.columns(out, 0..self.width, 2 * self.width);
+        graph.tanh(mean)
     }
 
     /// Draws an action for each row; a deterministic policy has only one.

@@ -1,5 +1,6 @@
 //! Brings observations and rewards to unit scale, with statistics gathered on the way.
 
+use crate::export::{Graph, UNTOUCHED, Value, standardised};
 use crate::state::{StateError, StateIo};
 use axiomrl_core::{Batch, Dataset, RewardScale};
 use axiomrl_envs::{EnvError, Kind, ObsBuf, ObsRef, RunningStats, Spaces, VecState};
@@ -113,15 +114,29 @@ impl ObsStats {
     /// Scales rows of the block of floats, each `width` numbers, in place.
     pub fn scale(&self, floats: &mut [f32], width: usize) {
         for (at, &column) in self.columns.iter().enumerate() {
-            let (mean, variance) = (self.running.mean()[at], self.running.variance(at));
-            let scale = match self.fixed {
-                None => 1.0 / (variance + EPSILON).sqrt(),
-                Some(floor) => 1.0 / (variance.sqrt() + floor),
-            };
+            let (mean, scale) = (self.running.mean()[at], self.factor(at));
             for x in floats.iter_mut().skip(column).step_by(width) {
                 *x = (((f64::from(*x) - mean) * scale) as f32).clamp(-self.clip, self.clip);
             }
         }
+    }
+
+    /// What centred numbers are multiplied with.
+    fn factor(&self, at: usize) -> f64 {
+        let variance = self.running.variance(at);
+        match self.fixed {
+            None => 1.0 / (variance + EPSILON).sqrt(),
+            Some(floor) => 1.0 / (variance.sqrt() + floor),
+        }
+    }
+
+    /// The scaled block of floats, `width` numbers in each row.
+    pub fn onnx(&self, graph: &mut Graph, floats: Value, width: usize) -> Value {
+        let mut columns = vec![UNTOUCHED; width];
+        for (at, &column) in self.columns.iter().enumerate() {
+            columns[column] = (self.running.mean()[at], self.factor(at), self.clip);
+        }
+        standardised(graph, floats, &columns)
     }
 
     pub fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {

@@ -1,6 +1,7 @@
 //! What a network makes of observations before its heads: an encoder of each one, layers, and perhaps a memory over time.
 
 use crate::config::Problem;
+use crate::export::{Graph, NoGraph, Shown, Value};
 use crate::parts::input::{ObsEncoder, Vision};
 use crate::parts::tracked::Trainable;
 use crate::state::{StateError, StateIo};
@@ -123,6 +124,26 @@ impl Torso {
             seen = Cow::Owned(out);
         }
         seen
+    }
+
+    /// Features of one observation more, and the memory after it, as nodes of a graph. `state` is the memory before.
+    pub fn onnx(
+        &self,
+        graph: &mut Graph,
+        shown: Shown,
+        state: Option<Value>,
+    ) -> Result<(Value, Option<Value>), NoGraph> {
+        let mut seen = self.input.onnx(graph, shown)?;
+        if let Some(layers) = &self.layers {
+            seen = layers.onnx(graph, seen);
+        }
+        Ok(match (&self.core, state) {
+            (Some(core), Some(state)) => {
+                let (seen, state) = core.onnx(graph, seen, state);
+                (seen, Some(state))
+            }
+            _ => (seen, None),
+        })
     }
 
     /// Features `[steps * rows, features]` as a node of the graph, with the parameters they came from.

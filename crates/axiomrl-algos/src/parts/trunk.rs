@@ -1,6 +1,7 @@
 //! What actor and critics each make of what the encoder saw, before their own layers: nothing, a compression to a few numbers,
 //! or layers with a memory over time.
 
+use crate::export::{Graph, Value};
 use crate::parts::tracked::Trainable;
 use crate::state::{StateError, StateIo};
 use axiomrl_envs::Rng;
@@ -108,6 +109,18 @@ impl Trunk {
             features = Cow::Owned(out);
         }
         features
+    }
+
+    /// Features of one row more, and the memory after it, as nodes of a graph. `state` is the memory before.
+    pub fn onnx(&self, graph: &mut Graph, seen: Value, state: Option<Value>) -> (Value, Option<Value>) {
+        let features = self.compress.iter().chain(&self.layers).fold(seen, |seen, net| net.onnx(graph, seen));
+        match (&self.core, state) {
+            (Some(core), Some(state)) => {
+                let (features, state) = core.onnx(graph, features, state);
+                (features, Some(state))
+            }
+            _ => (features, None),
+        }
     }
 
     /// Features `[rows, width]` as a node of the graph, with the parameters they came from.

@@ -3,6 +3,7 @@
 use super::net::{PolicyValueNet, PolicyValueSpec, with_log_std};
 use super::shared::distribution_for;
 use crate::agent::{LearnError, Setup, UpdateContext};
+use crate::export::{Answer, Graph, NoGraph, Shown, best};
 use crate::parts::checks::BuildError;
 use crate::parts::input::Vision;
 use crate::parts::torso::Sequences;
@@ -136,6 +137,11 @@ impl<U: PolicyUpdate> Actor for PolicyLearner<U> {
             }
         }
         Ok(())
+    }
+
+    fn onnx(&self, graph: &mut Graph, shown: Shown) -> Result<Answer, NoGraph> {
+        let (head, memory) = self.policy.net.onnx(graph, shown)?;
+        Ok(best(graph, &self.policy.distribution, head, shown.mask).remembering(memory))
     }
 
     fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {

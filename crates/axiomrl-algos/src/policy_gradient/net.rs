@@ -2,6 +2,7 @@
 
 use crate::agent::Diverged;
 use crate::config::Problem;
+use crate::export::{Graph, NoGraph, Shown, Value};
 use crate::parts::descend::{Loss, ParamGroup};
 use crate::parts::input::Vision;
 use crate::parts::torso::{Sequences, Torso, TorsoSpec};
@@ -104,6 +105,21 @@ impl PolicyValueNet {
         if let Some(values) = values {
             self.value.infer(&seen, count, values);
         }
+    }
+
+    /// The policy's head and the memory after, as nodes of a graph in the ONNX format.
+    pub fn onnx(&self, graph: &mut Graph, shown: Shown) -> Result<(Value, Option<Value>), NoGraph> {
+        let (width, [own, of_value]) = (self.state_width(), self.parts_of_state());
+        let part = |graph: &mut Graph, part| shown.memory.map(|state| graph.columns(state, part, width));
+        let state = part(graph, own);
+        let (seen, memory) = self.torso.onnx(graph, shown, state)?;
+        let head = self.policy.onnx(graph, seen);
+        let (Some(torso), Some(own)) = (&self.value_torso, memory) else { return Ok((head, memory)) };
+        // What the value remembers is a part of the row, and moves on with the rest.
+        let state = part(graph, of_value);
+        let (_, of_value) = torso.onnx(graph, shown, state)?;
+        let memory: Vec<Value> = std::iter::once(own).chain(of_value).collect();
+        Ok((head, Some(graph.concat(&memory))))
     }
 
     /// Values alone; of `state`, the policy's part stays as it is unless it is the value's, too.

@@ -1,5 +1,6 @@
 //! Bringing what is observed to scale by statistics that stand still within an iteration.
 
+use crate::export::{Graph, UNTOUCHED, Value, standardised};
 use crate::state::{StateError, StateIo};
 use axiomrl_envs::RunningStats;
 
@@ -49,20 +50,37 @@ impl InputScale {
             return;
         }
         for (at, &column) in self.columns.iter().enumerate() {
-            let (mean, variance) = (self.running.mean()[at], self.running.variance(at));
-            let (factor, clip) = match self.rule {
-                Rule::Sample => {
-                    let n = self.running.count() as f64;
-                    // One row alone has no deviation; it counts as 1.
-                    let std = if n < 2.0 { 1.0 } else { (variance * n / (n - 1.0)).sqrt() };
-                    (if std < CONSTANT { 0.0 } else { 1.0 / (std + 1e-8) }, f32::INFINITY)
-                }
-                Rule::Floored { floor, clip } => (1.0 / variance.max(floor).sqrt(), clip),
-            };
+            let (mean, factor, clip) = self.column(at);
             for x in rows.iter_mut().skip(column).step_by(width) {
                 *x = (((f64::from(*x) - mean) * factor) as f32).clamp(-clip, clip);
             }
         }
+    }
+
+    /// Mean and factor of a counted column, and where it is clipped.
+    fn column(&self, at: usize) -> (f64, f64, f32) {
+        let (mean, variance) = (self.running.mean()[at], self.running.variance(at));
+        match self.rule {
+            Rule::Sample => {
+                let n = self.running.count() as f64;
+                // One row alone has no deviation; it counts as 1.
+                let std = if n < 2.0 { 1.0 } else { (variance * n / (n - 1.0)).sqrt() };
+                (mean, if std < CONSTANT { 0.0 } else { 1.0 / (std + 1e-8) }, f32::INFINITY)
+            }
+            Rule::Floored { floor, clip } => (mean, 1.0 / variance.max(floor).sqrt(), clip),
+        }
+    }
+
+    /// As [`InputScale::scale`], as nodes of a graph.
+    pub fn onnx(&self, graph: &mut Graph, rows: Value, width: usize) -> Value {
+        if self.running.count() == 0 {
+            return rows;
+        }
+        let mut columns = vec![UNTOUCHED; width];
+        for (at, &column) in self.columns.iter().enumerate() {
+            columns[column] = self.column(at);
+        }
+        standardised(graph, rows, &columns)
     }
 
     pub fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {

@@ -2,6 +2,7 @@
 
 use super::input_scale::{InputScale, Rule};
 use crate::agent::Setup;
+use crate::export::{Answer, Graph, NoGraph, Shown, best};
 use crate::parts::checks::BuildError;
 use crate::parts::input::Flatten;
 use crate::policy::ActInput;
@@ -69,6 +70,17 @@ impl SearchPolicy {
         self.read(input);
         self.net.infer(&self.scaled, input.rows(), &mut self.heads);
         self.choose(input, actions);
+    }
+
+    /// As [`SearchPolicy::act`], as nodes of a graph.
+    pub fn onnx(&self, graph: &mut Graph, shown: Shown) -> Result<Answer, NoGraph> {
+        let empty = || NoGraph::because("its observations are empty");
+        let mut input = self.flatten.onnx(graph, shown).ok_or_else(empty)?;
+        if let Some(scale) = &self.scale {
+            input = scale.onnx(graph, input, self.flatten.width());
+        }
+        let head = self.net.onnx(graph, input);
+        Ok(best(graph, &self.distribution, head, shown.mask))
     }
 
     /// Acts with parameters for each row, the members of `crowd`.

@@ -3,6 +3,7 @@
 use super::fractions::even_fractions;
 use super::model::Outputs;
 use super::outcomes::Outcomes;
+use crate::export::{Graph, Value};
 use crate::parts::weight_noise::WeightNoise;
 use crate::state::{StateError, StateIo};
 use axiomrl_nn::{Init, Mlp, MlpSpec, Params, Tensor};
@@ -52,6 +53,11 @@ impl DirectNet {
         }
     }
 
+    /// How many actions there are, and numbers for each.
+    pub fn sizes(&self) -> (usize, usize) {
+        (self.actions, self.width)
+    }
+
     pub fn members(&self) -> usize {
         self.action.params.members()
     }
@@ -85,6 +91,21 @@ impl DirectNet {
             out.share.clone_from(&self.share);
             out.fractions.clone_from(&self.fractions);
         }
+    }
+
+    /// What the first member says without noise, as nodes of a graph: `[rows, actions, width]`.
+    pub fn onnx(&self, graph: &mut Graph, input: Value) -> Value {
+        let (actions, width) = (self.actions as i64, self.width as i64);
+        let said = self.action.onnx(graph, input);
+        let mut said = graph.reshape(said, &[-1, actions, width]);
+        if let Some(value) = &self.value {
+            let value = value.onnx(graph, input);
+            let value = graph.reshape(value, &[-1, 1, width]);
+            let mean = graph.mean(said, 1);
+            let above = graph.sub(said, mean);
+            said = graph.add(value, above);
+        }
+        said
     }
 
     /// The streams as nodes of the graph, with the parameters they came from.

@@ -8,10 +8,12 @@
 
 use super::model::Lesson;
 use crate::agent::{Diverged, UpdateContext};
+use crate::export::{Graph, Value};
 use crate::parts::descend::{Loss, ParamGroup};
 use crate::state::{StateError, StateIo};
 use axiomrl_core::Schedule;
 use axiomrl_nn::{Activation, Init, Mlp, MlpSpec, OptimizerConfig, RmsPropConfig, fused_loss, leaf};
+use axiomrl_onnx::Attribute;
 use rand_chacha::ChaCha8Rng;
 
 /// The middles of `n` equal parts.
@@ -57,6 +59,15 @@ impl Fractions {
             }
         }
         shares.clone_from(&self.shares);
+    }
+
+    /// As [`Fractions::propose`], as nodes of a graph: middles and widths, both `[rows, count]`.
+    pub fn onnx(&self, graph: &mut Graph, features: Value) -> (Value, Value) {
+        let logits = self.net.onnx(graph, features);
+        let (shares, last) = (graph.softmax(logits), graph.ints(&[], &[-1]));
+        let edges = graph.node("CumSum", &[shares, last], &[("exclusive", Attribute::Int(1))]);
+        let half = graph.scale(shares, 0.5);
+        (graph.add(edges, half), shares)
     }
 
     /// The edges between the parts of the latest proposal: `[row][count - 1]`.

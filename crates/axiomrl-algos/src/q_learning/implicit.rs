@@ -1,9 +1,12 @@
 //! Networks that give the return at any fraction they are asked for: IQN, and FQF which also learns what to ask.
 
+mod onnx;
+
 use super::fractions::{Fractions, even_fractions};
 use super::model::{Lesson, LossFn, Model, Outputs};
-use super::outcomes::Outcomes;
+use super::outcomes::{Outcomes, Spoken};
 use crate::agent::{Diverged, UpdateContext};
+use crate::export::{Graph, NoGraph, Shown};
 use crate::parts::descend::{Loss, ParamGroup};
 use crate::parts::torso::{Sequences, Torso};
 use crate::parts::tracked::{Tracked, Trainable};
@@ -290,6 +293,10 @@ impl Model for ImplicitModel {
 
     fn soft_update(&mut self, tau: f32) {
         self.nets.soft_update(tau);
+    }
+
+    fn onnx(&self, graph: &mut Graph, shown: Shown) -> Result<Spoken, NoGraph> {
+        onnx::spoken(&self.nets.online, self.proposal.as_ref(), self.counts.choice, graph, shown)
     }
 
     fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {

@@ -8,6 +8,7 @@ use super::model::{Lesson, Model};
 use super::outcomes::Outcomes;
 use super::scale::Scale;
 use crate::agent::{Clock, LearnError, UpdateContext};
+use crate::export::{Answer, Graph, NoGraph, Shown, allowed};
 use crate::parts::actions::argmax;
 use crate::parts::torso::Sequences;
 use crate::parts::value_head::Head;
@@ -176,6 +177,13 @@ impl<M: Model> Actor for QLearner<M> {
             _ => self.greedy(input, actions),
         }
         Ok(())
+    }
+
+    fn onnx(&self, graph: &mut Graph, shown: Shown) -> Result<Answer, NoGraph> {
+        let said = self.model.onnx(graph, shown)?;
+        let q = said.settle(graph, &self.head, self.scale);
+        let open = allowed(graph, q, shown.mask);
+        Ok(Answer { action: graph.argmax(open), memory: said.memory, grounds: Some(("q", q, self.actions)) })
     }
 
     fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {

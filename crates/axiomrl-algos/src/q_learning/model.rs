@@ -2,8 +2,9 @@
 
 use super::direct::DirectNet;
 use super::entries::Entry;
-use super::outcomes::{Outcomes, row_of};
+use super::outcomes::{Outcomes, Spoken, row_of};
 use crate::agent::{Diverged, UpdateContext};
+use crate::export::{Graph, NoGraph, Shown};
 use crate::parts::descend::{Loss, ParamGroup};
 use crate::parts::torso::{Sequences, Torso};
 use crate::parts::tracked::{Tracked, Trainable};
@@ -92,6 +93,9 @@ pub trait Model: Send {
 
     /// target += tau * (online - target)
     fn soft_update(&mut self, tau: f32);
+
+    /// As [`Model::infer_online`] without chance, as nodes of a graph.
+    fn onnx(&self, graph: &mut Graph, shown: Shown) -> Result<Spoken, NoGraph>;
 
     /// Saves or loads what acting needs.
     fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError>;
@@ -220,6 +224,13 @@ impl Model for DirectModel {
 
     fn soft_update(&mut self, tau: f32) {
         self.nets.soft_update(tau);
+    }
+
+    fn onnx(&self, graph: &mut Graph, shown: Shown) -> Result<Spoken, NoGraph> {
+        let DirectQ { torso, net } = &self.nets.online;
+        let (features, memory) = torso.onnx(graph, shown, shown.memory)?;
+        let (values, (actions, width)) = (net.onnx(graph, features), net.sizes());
+        Ok(Spoken { values, actions, width, share: None, memory })
     }
 
     fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {

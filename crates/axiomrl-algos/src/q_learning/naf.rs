@@ -32,6 +32,7 @@ mod head;
 
 use crate::agent::{Clock, LearnError, Setup, UpdateContext};
 use crate::config::{Idle, Problem, settings};
+use crate::export::{Answer, Graph, NoGraph, Shown};
 use crate::parts::checks::BuildError;
 use crate::parts::descend::{Loss, ParamGroup};
 use crate::parts::input::{ObsEncoder, Vision};
@@ -203,6 +204,13 @@ impl Actor for NafLearner {
     ) -> Result<(), LearnError> {
         self.best_actions(input.obs, actions);
         Ok(())
+    }
+
+    fn onnx(&self, graph: &mut Graph, shown: Shown) -> Result<Answer, NoGraph> {
+        let out = self.q.online.onnx(graph, shown)?;
+        // As in `NafHead::best_action`.
+        let mean = graph.columns(out, 1..1 + self.head.d, self.head.outputs());
+        Ok(Answer::of(graph.tanh(mean)))
     }
 
     fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {

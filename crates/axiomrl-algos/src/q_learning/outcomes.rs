@@ -1,6 +1,7 @@
 //! What a value network said about a batch of observations.
 
 use super::scale::Scale;
+use crate::export::{Graph, Value};
 use crate::parts::value_head::Head;
 
 /// Outputs of every action, with their expectations.
@@ -61,6 +62,40 @@ impl Outcomes {
     /// The member with the most cautious opinion.
     pub fn smallest_member(&self, row: usize, action: usize) -> usize {
         (1..self.members).fold(0, |best, m| if self.q(m, row)[action] < self.q(best, row)[action] { m } else { best })
+    }
+}
+
+/// What a value network says of every action, as nodes of a graph.
+pub struct Spoken {
+    /// `[rows, actions, width]`
+    pub values: Value,
+    pub actions: usize,
+    pub width: usize,
+    /// Weights of the numbers in the expectation, in a shape that goes with them; where there are none, all count alike.
+    pub share: Option<Value>,
+    pub memory: Option<Value>,
+}
+
+impl Spoken {
+    /// As [`Outcomes::settle`]: expected returns `[rows, actions]`.
+    pub fn settle(&self, graph: &mut Graph, head: &Head, scale: Scale) -> Value {
+        let weighed = match head {
+            Head::Scalar { .. } => {
+                let only = graph.reshape(self.values, &[-1, self.actions as i64]);
+                return scale.onnx(graph, only);
+            }
+            Head::Categorical { atoms, .. } => {
+                let returns: Vec<f32> = atoms.iter().map(|&atom| scale.stretch(atom)).collect();
+                let (likely, returns) = (graph.softmax(self.values), graph.floats(&[returns.len()], &returns));
+                graph.mul(likely, returns)
+            }
+            Head::Quantile { .. } => {
+                let returns = scale.onnx(graph, self.values);
+                let share = self.share.unwrap_or_else(|| graph.scalar(1.0 / self.width as f32));
+                graph.mul(returns, share)
+            }
+        };
+        graph.sum(weighed)
     }
 }
 

@@ -11,6 +11,7 @@ mod trials;
 mod tests;
 
 use crate::agent::{Agent, Clock, Diverged, LearnError, Need, Setup, UpdateContext};
+use crate::export::{Answer, Graph, NoGraph, Shown};
 use crate::parts::checks::BuildError;
 use crate::policy::{ActInput, Acting, Actor, Memory, Mode, Policy};
 use crate::population::SearchPolicy;
@@ -64,6 +65,10 @@ impl Actor for Searcher {
     ) -> Result<(), LearnError> {
         self.policy.act(input, actions);
         Ok(())
+    }
+
+    fn onnx(&self, graph: &mut Graph, shown: Shown) -> Result<Answer, NoGraph> {
+        self.policy.onnx(graph, shown)
     }
 
     fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {

@@ -1,5 +1,6 @@
 //! The policy on states: what it does, and how it learns.
 
+use crate::export::{Graph, Value};
 use crate::parts::actions::argmax;
 use crate::parts::tracked::Trainable;
 use axiomrl_core::Rng;
@@ -170,6 +171,30 @@ impl ActionLaw {
                 }
                 Self::Normal { d } => (0..d).for_each(|i| encoded[i] = self.gaussian(outputs, i).0),
                 Self::TanhNormal { d } => (0..d).for_each(|i| encoded[i] = tanh(self.gaussian(outputs, i).0)),
+            }
+        }
+    }
+
+    /// As [`ActionLaw::mode`], as nodes of a graph: the action, and the same as the model takes it.
+    pub fn onnx(self, graph: &mut Graph, outputs: Value) -> (Value, Value) {
+        match self {
+            Self::Choice { n, .. } => {
+                let choice = graph.argmax(outputs);
+                let apart = graph.reshape(choice, &[-1, 1]);
+                (choice, graph.one_hot(apart, n))
+            }
+            Self::Normal { d } => {
+                let raw = graph.columns(outputs, 0..d, 2 * d);
+                let mean = graph.tanh(raw);
+                (mean, mean)
+            }
+            Self::TanhNormal { d } => {
+                let raw = graph.columns(outputs, 0..d, 2 * d);
+                let soft = graph.scale(raw, 1.0 / MEAN_SCALE);
+                let soft = graph.tanh(soft);
+                let mean = graph.scale(soft, MEAN_SCALE);
+                let action = graph.tanh(mean);
+                (action, action)
             }
         }
     }

@@ -5,6 +5,7 @@ use super::images::{Stages, parts};
 use super::recipe::{Recipe, Style};
 use super::settings::WorldModelConfig;
 use crate::config::Problem;
+use crate::export::{Graph, NoGraph, Shown, Value};
 use crate::parts::input::Flatten;
 use crate::parts::tracked::Trainable;
 use crate::state::{StateError, StateIo};
@@ -49,6 +50,21 @@ impl Numbers {
         let mut numbers = plain.into_owned();
         numbers.iter_mut().for_each(|x| *x = symlog(*x));
         Cow::Owned(numbers)
+    }
+}
+
+impl Numbers {
+    /// As [`Numbers::encode`], as nodes of a graph.
+    fn onnx(&self, graph: &mut Graph, shown: Shown) -> Option<Value> {
+        let plain = self.flatten.onnx(graph, shown)?;
+        if !self.compressed {
+            return Some(plain);
+        }
+        // symlog
+        let (size, sign) = (graph.node("Abs", &[plain], &[]), graph.node("Sign", &[plain], &[]));
+        let size = graph.add_scalar(size, 1.0);
+        let size = graph.node("Log", &[size], &[]);
+        Some(graph.mul(size, sign))
     }
 }
 
@@ -134,6 +150,23 @@ impl Senses {
             }
         }
         tokens
+    }
+
+    /// As [`Senses::infer`], as nodes of a graph in the ONNX format.
+    pub fn onnx(&self, graph: &mut Graph, shown: Shown) -> Result<Value, NoGraph> {
+        let mut columns = Vec::new();
+        if let Some((numbers, net)) = &self.numbers {
+            let numbers = numbers.onnx(graph, shown);
+            columns.extend(numbers.map(|numbers| net.onnx(graph, numbers)));
+        }
+        for eye in &self.images {
+            let pixels = shown.pixels(graph, eye.at.clone());
+            columns.extend(pixels.map(|pixels| eye.net.onnx(graph, pixels)));
+        }
+        if columns.is_empty() {
+            return Err(NoGraph::because("its observations are empty"));
+        }
+        Ok(graph.concat(&columns))
     }
 
     /// Tokens as a node of the graph; the parameters they came from are added to `tracked`.

@@ -11,6 +11,7 @@ mod doctor;
 mod envs;
 mod eval;
 mod explain;
+mod export;
 mod plot;
 mod predict;
 mod record;
@@ -28,6 +29,7 @@ pub enum Command {
     Resume(resume::Resume),
     Eval(eval::Eval),
     Predict(predict::Predict),
+    Export(export::Export),
     Record(record::Record),
     Plot(plot::Plot),
     Compare(compare::Compare),
@@ -51,6 +53,7 @@ impl Command {
             Command::Resume(command) => command.run(),
             Command::Eval(command) => command.run(),
             Command::Predict(command) => command.run(),
+            Command::Export(command) => command.run(),
             Command::Record(command) => command.run(),
             Command::Plot(command) => command.run(),
             Command::Compare(command) => command.run(),

@@ -2,6 +2,7 @@
 
 pub(crate) mod composed;
 pub(crate) mod convolution;
+mod onnx;
 mod passes;
 pub(crate) mod windows;
 

@@ -1,6 +1,7 @@
 //! The outside that all networks over images share: a shape, its parameters, and how they are evaluated.
 
 pub(crate) mod composed;
+pub(crate) mod onnx;
 mod op;
 mod passes;
 

@@ -1,6 +1,7 @@
 //! A multi-layer perceptron, or an ensemble of them, on flat parameters.
 
 pub(crate) mod composed;
+mod onnx;
 mod op;
 mod pass;
 mod passes;

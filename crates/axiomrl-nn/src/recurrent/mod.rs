@@ -1,6 +1,7 @@
 //! LSTM and GRU over whole sequences, on flat parameters.
 
 pub(crate) mod composed;
+mod onnx;
 mod op;
 mod passes;
 

@@ -1,6 +1,7 @@
 //! The residual encoder of IMPALA on flat parameters.
 
 pub(crate) mod composed;
+mod onnx;
 mod passes;
 
 use crate::conv::convolution::Convolution;

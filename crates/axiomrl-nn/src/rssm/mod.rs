@@ -14,6 +14,7 @@ mod imagine;
 mod init;
 mod kl;
 mod latent;
+mod onnx;
 mod op;
 mod pass;
 mod plan;

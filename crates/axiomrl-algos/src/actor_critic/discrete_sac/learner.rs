@@ -4,6 +4,7 @@ use super::DiscreteSacConfig;
 use super::choices::Choices;
 use crate::agent::{Diverged, LearnError, Setup, UpdateContext};
 use crate::config::Problem;
+use crate::export::{Answer, Graph, NoGraph, Shown, best};
 use crate::parts::actions::argmax;
 use crate::parts::descend::{Loss, ParamGroup};
 use crate::parts::input::ObsEncoder;
@@ -15,7 +16,7 @@ use crate::regimes::ReplayLearner;
 use crate::state::{StateError, StateIo};
 use axiomrl_core::Batch;
 use axiomrl_envs::Rng;
-use axiomrl_nn::{AdamConfig, Init, Mlp, MlpSpec, OptimizerConfig, fused_loss, leaf};
+use axiomrl_nn::{AdamConfig, Distribution, Init, Mlp, MlpSpec, OptimizerConfig, fused_loss, leaf};
 
 /// The learner of discrete SAC.
 pub struct DiscreteSacLearner {
@@ -164,6 +165,12 @@ impl Actor for DiscreteSacLearner {
             *action = if mode == Mode::Best { best } else { choices.draw(best, rng) } as f32;
         }
         Ok(())
+    }
+
+    fn onnx(&self, graph: &mut Graph, shown: Shown) -> Result<Answer, NoGraph> {
+        let seen = self.critic.net.online.encoder.onnx(graph, shown)?;
+        let logits = self.actor.onnx(graph, seen);
+        Ok(best(graph, &Distribution::Categorical { n: self.actions }, logits, shown.mask))
     }
 
     fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {

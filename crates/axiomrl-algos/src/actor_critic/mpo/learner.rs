@@ -4,6 +4,7 @@ use super::MpoConfig;
 use super::duals::{LEAST_RAW, Move, multiplier, sample_weights};
 use crate::agent::{Diverged, LearnError, Setup, UpdateContext, finite};
 use crate::config::Problem;
+use crate::export::{Answer, Graph, NoGraph, Shown};
 use crate::parts::descend::{Loss, ParamGroup};
 use crate::parts::input::ObsEncoder;
 use crate::parts::seeing::{Critic, SeeingNet, ValueLoss};
@@ -240,6 +241,12 @@ impl Actor for MpoLearner {
     ) -> Result<(), LearnError> {
         self.choose(input.obs, (mode == Mode::Sample).then_some(rng), actions);
         Ok(())
+    }
+
+    fn onnx(&self, graph: &mut Graph, shown: Shown) -> Result<Answer, NoGraph> {
+        let seen = self.critic.net.online.encoder.onnx(graph, shown)?;
+        let head = self.actor.online.onnx(graph, seen);
+        Ok(Answer::of(graph.columns(head, 0..self.d, 2 * self.d)))
     }
 
     fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {

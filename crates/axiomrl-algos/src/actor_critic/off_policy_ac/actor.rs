@@ -5,6 +5,7 @@ use super::choices::TargetAction;
 use super::settings::AcConfig;
 use super::window::Window;
 use crate::agent::{Diverged, UpdateContext};
+use crate::export::{Graph, Value};
 use crate::parts::descend::{Loss, ParamGroup};
 use crate::parts::renorm::Net;
 use crate::parts::squashed_actor::{ActionGradient, Drawn, Jitter, SquashedHead};
@@ -95,6 +96,13 @@ impl Actor {
     pub fn mean(&mut self, features: &[f32], rows: usize, drawn: &mut Drawn) {
         self.net.evaluation().infer(features, rows, &mut self.out);
         self.head.mean(&self.out, &mut drawn.action);
+    }
+
+    /// The mean action of what was seen, and the memory after, as nodes of a graph in the ONNX format.
+    pub fn onnx(&self, graph: &mut Graph, seen: Value, state: Option<Value>) -> (Value, Option<Value>) {
+        let (features, state) = self.trunk.onnx(graph, seen, state);
+        let out = self.net.evaluation().onnx(graph, features);
+        (self.head.onnx(graph, out), state)
     }
 
     /// The last hidden layer of each row.

@@ -3,6 +3,7 @@
 use super::{Discriminator, ExpertSet, Generator, InputStatistics, Inputs, Rows, Selection, Verdict};
 use crate::agent::{LearnError, Setup, UpdateContext};
 use crate::config::Problem;
+use crate::export::{Answer, Graph, NoGraph, Shown};
 use crate::parts::checks::BuildError;
 use crate::parts::statistics::{ObsStats, RewardStats};
 use crate::policy::{ActInput, Actor, Memory, Mode};
@@ -272,6 +273,10 @@ impl Actor for AdversarialLearner {
 
     fn feedback(&mut self, memory: &mut Memory, envs: Range<usize>, actions: &[f32], rewards: &[f32]) {
         self.generator.feedback(memory, envs, actions, rewards);
+    }
+
+    fn onnx(&self, graph: &mut Graph, shown: Shown) -> Result<Answer, NoGraph> {
+        self.generator.onnx(graph, shown)
     }
 
     fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {

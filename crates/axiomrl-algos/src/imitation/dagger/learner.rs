@@ -2,6 +2,7 @@
 
 use super::DaggerConfig;
 use crate::agent::{LearnError, Setup, UpdateContext};
+use crate::export::{Answer, Graph, NoGraph, Shown, best};
 use crate::parts::checks::BuildError;
 use crate::parts::descend::ParamGroup;
 use crate::parts::input::Flatten;
@@ -110,6 +111,13 @@ impl Actor for DaggerLearner {
             }
         }
         Ok(())
+    }
+
+    fn onnx(&self, graph: &mut Graph, shown: Shown) -> Result<Answer, NoGraph> {
+        let empty = || NoGraph::because("its observations are empty");
+        let input = self.flatten.onnx(graph, shown).ok_or_else(empty)?;
+        let head = self.net.onnx(graph, input);
+        Ok(best(graph, &self.distribution, head, shown.mask))
     }
 
     fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {

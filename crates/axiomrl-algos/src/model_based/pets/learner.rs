@@ -3,6 +3,7 @@
 use super::planner::{ModelWorld, Planner};
 use super::{PetsConfig, Propagation, RewardSource};
 use crate::agent::{Clock, LearnError, Setup, UpdateContext};
+use crate::export::{Answer, Graph, NoGraph, Shown};
 use crate::model_based::LogVarBounds;
 use crate::model_based::dynamics::{Dynamics, DynamicsSettings, FitSettings, Patience};
 use crate::model_based::termination::Ends;
@@ -132,6 +133,10 @@ impl Actor for PetsLearner {
 
     fn know_rules(&mut self, rules: Option<Arc<dyn TaskRules>>) {
         self.ends.know(rules);
+    }
+
+    fn onnx(&self, _graph: &mut Graph, _shown: Shown) -> Result<Answer, NoGraph> {
+        Err(NoGraph::because("it plans at every step, by drawing and comparing plans, and no graph draws"))
     }
 
     fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {

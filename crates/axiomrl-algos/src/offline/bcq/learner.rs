@@ -1,12 +1,13 @@
 //! The update of action model, critics and perturbation.
 
 use super::super::action_vae::{ActionVae, VaeSettings};
-use super::super::candidates::choose_best;
+use super::super::candidates::{choose_best, choose_best_onnx};
 use super::super::twin_critic::{TwinCritic, ascend, scores};
 use super::BcqConfig;
 use super::perturbation::Perturbation;
 use crate::agent::{Diverged, LearnError, Setup, UpdateContext};
 use crate::config::Problem;
+use crate::export::{Answer, Graph, NoGraph, Shown};
 use crate::parts::input::ObsEncoder;
 use crate::policy::{ActInput, Actor, Memory, Mode};
 use crate::regimes::ReplayLearner;
@@ -109,6 +110,14 @@ impl Actor for BcqLearner {
             actions[row * d..(row + 1) * d].copy_from_slice(action);
         });
         Ok(())
+    }
+
+    fn onnx(&self, graph: &mut Graph, shown: Shown) -> Result<Answer, NoGraph> {
+        let (seen, each) = (self.critic.net.online.encoder.onnx(graph, shown)?, self.config.act_samples);
+        let seen = graph.repeat(seen, each, self.critic.net.online.encoder.width());
+        let decoded = self.vae.onnx(graph, seen, &self.latents, each);
+        let candidates = self.perturbation.onnx(graph, seen, decoded);
+        Ok(Answer::of(choose_best_onnx(graph, &self.critic.first(), seen, candidates, each)))
     }
 
     fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {

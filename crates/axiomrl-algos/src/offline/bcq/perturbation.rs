@@ -3,6 +3,7 @@
 use super::super::candidates::join_each;
 use super::super::twin_critic::Ascent;
 use crate::agent::{Diverged, UpdateContext};
+use crate::export::{Graph, Value};
 use crate::parts::columns::join_columns;
 use crate::parts::descend::ParamGroup;
 use crate::parts::tracked::{Tracked, Trainable};
@@ -36,6 +37,15 @@ impl Perturbation {
     /// The corrected actions, `each` for every row of what was seen.
     pub fn online(&self, seen: &[f32], actions: &[f32], each: usize) -> Vec<f32> {
         self.apply(&self.net.online, seen, actions, each)
+    }
+
+    /// As [`Perturbation::online`], as nodes of a graph: `seen` and `actions` are `[rows, each, width]`.
+    pub fn onnx(&self, graph: &mut Graph, seen: Value, actions: Value) -> Value {
+        let joint = graph.concat(&[seen, actions]);
+        let moves = self.net.online.onnx(graph, joint);
+        let moves = graph.scale(moves, self.reach);
+        let moved = graph.add(actions, moves);
+        graph.clip(moved, -1.0, 1.0)
     }
 
     /// As [`Perturbation::online`], by the slow copy.

@@ -1,5 +1,7 @@
 //! Several draws of a squashed Gaussian for every observation, before and after the tanh.
 
+use crate::export::{Graph, Value};
+
 /// Bounds of the logarithm of the policy's spread.
 const LOG_STD: (f32, f32) = (-5.0, 2.0);
 
@@ -9,6 +11,20 @@ pub struct Draws {
     pub raw: Vec<f32>,
     /// tanh of it
     pub action: Vec<f32>,
+}
+
+/// As [`draw`] with the same noise `[each, d]` for every row, as nodes of a graph: actions `[rows, each, d]`.
+pub fn draw_onnx(graph: &mut Graph, outputs: Value, noise: &[f32], d: usize, each: usize) -> Value {
+    let mut half = |part| {
+        let half = graph.columns(outputs, part, 2 * d);
+        graph.reshape(half, &[-1, 1, d as i64])
+    };
+    let (mean, log_std) = (half(0..d), half(d..2 * d));
+    let log_std = graph.clip(log_std, LOG_STD.0, LOG_STD.1);
+    let (std, noise) = (graph.exp(log_std), graph.floats(&[1, each, d], noise));
+    let away = graph.mul(std, noise);
+    let raw = graph.add(mean, away);
+    graph.tanh(raw)
 }
 
 /// Draws from rows of outputs, `d` means and then as many log-spreads: one for each `d` numbers of `noise`, `each` for every row.

@@ -1,14 +1,15 @@
 //! The update of action model, critics, actor and the weight of their distance.
 
 use super::super::action_vae::{ActionVae, VaeSettings};
-use super::super::candidates::choose_best;
+use super::super::candidates::{choose_best, choose_best_onnx};
 use super::super::twin_critic::{Ascent, TwinCritic, ascend, scores};
 use super::BearConfig;
 use super::dual::Dual;
-use super::gaussian::{by_outputs, draw};
+use super::gaussian::{by_outputs, draw, draw_onnx};
 use super::mmd::Mmd;
 use crate::agent::{Diverged, LearnError, Setup, UpdateContext};
 use crate::config::Problem;
+use crate::export::{Answer, Graph, NoGraph, Shown};
 use crate::parts::descend::ParamGroup;
 use crate::parts::input::ObsEncoder;
 use crate::parts::noise::fill_normal;
@@ -181,6 +182,14 @@ impl Actor for BearLearner {
             actions[row * d..(row + 1) * d].copy_from_slice(action);
         });
         Ok(())
+    }
+
+    fn onnx(&self, graph: &mut Graph, shown: Shown) -> Result<Answer, NoGraph> {
+        let (seen, each) = (self.critic.net.online.encoder.onnx(graph, shown)?, self.config.act_samples);
+        let outputs = self.actor.online.onnx(graph, seen);
+        let candidates = draw_onnx(graph, outputs, &self.noise, self.d, each);
+        let seen = graph.repeat(seen, each, self.critic.net.online.encoder.width());
+        Ok(Answer::of(choose_best_onnx(graph, &self.critic.first(), seen, candidates, each)))
     }
 
     fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {

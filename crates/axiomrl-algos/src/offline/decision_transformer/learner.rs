@@ -5,6 +5,7 @@ use super::history::{History, Steps};
 use super::model::Model;
 use super::windows::{RETURN_TO_GO, TIMESTEP, Windows};
 use crate::agent::{LearnError, Setup, UpdateContext};
+use crate::export::{Answer, Graph, NoGraph, Shown};
 use crate::parts::actions::argmax;
 use crate::parts::checks::BuildError;
 use crate::parts::descend::ParamGroup;
@@ -201,6 +202,10 @@ impl Actor for DecisionTransformerLearner {
             self.history.act(row, &actions[env * action..(env + 1) * action]);
             self.history.earn(row, rewards[env]);
         }
+    }
+
+    fn onnx(&self, _graph: &mut Graph, _shown: Shown) -> Result<Answer, NoGraph> {
+        Err(NoGraph::because("it acts on the rewards it was given so far, which are no part of an observation"))
     }
 
     fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {

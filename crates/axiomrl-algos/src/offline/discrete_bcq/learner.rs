@@ -4,6 +4,7 @@ use super::DiscreteBcqConfig;
 use super::imitation::{known, loss};
 use crate::agent::{Diverged, LearnError, Setup, UpdateContext};
 use crate::config::Problem;
+use crate::export::{Answer, Graph, NoGraph, Shown, allowed};
 use crate::parts::actions::argmax;
 use crate::parts::descend::{Loss, ParamGroup};
 use crate::parts::input::ObsEncoder;
@@ -169,6 +170,19 @@ impl Actor for DiscreteBcqLearner {
             *action = choice.action as f32;
         }
         Ok(())
+    }
+
+    fn onnx(&self, graph: &mut Graph, shown: Shown) -> Result<Answer, NoGraph> {
+        let seen = self.q.online.encoder.onnx(graph, shown)?;
+        let (q, logits) = (self.q.online.layers.onnx(graph, seen), self.imitation.onnx(graph, seen));
+        // As in `known`: a choice counts by its probability over that of the likeliest one.
+        let possible = allowed(graph, logits, shown.mask);
+        let largest = graph.max(possible, -1);
+        let below = graph.sub(possible, largest);
+        let (share, threshold) = (graph.exp(below), graph.scalar(self.config.threshold));
+        let known = graph.greater(share, threshold);
+        let open = allowed(graph, q, Some(known));
+        Ok(Answer { action: graph.argmax(open), memory: None, grounds: Some(("q", q, self.actions)) })
     }
 
     fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {

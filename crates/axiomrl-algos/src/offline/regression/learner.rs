@@ -8,6 +8,7 @@ use super::in_sample::InSample;
 use super::settings::{AdvantageKind, RegressionConfig};
 use crate::agent::{LearnError, Setup, UpdateContext};
 use crate::config::Problem;
+use crate::export::{Answer, Graph, NoGraph, Shown};
 use crate::policy::{ActInput, Actor, Memory, Mode};
 use crate::regimes::ReplayLearner;
 use crate::state::{StateError, StateIo};
@@ -50,6 +51,10 @@ impl Actor for RegressionLearner {
             Mode::Sample => self.imitator.policy.sample(input, rng, actions),
         }
         Ok(())
+    }
+
+    fn onnx(&self, graph: &mut Graph, shown: Shown) -> Result<Answer, NoGraph> {
+        self.imitator.policy.onnx(graph, shown)
     }
 
     fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {

@@ -5,6 +5,7 @@ use super::imitation::{Imitation, distances};
 use super::settings::{PolicyKind, RegressionConfig};
 use crate::agent::{Diverged, Setup, UpdateContext};
 use crate::config::Problem;
+use crate::export::{Answer, Graph, NoGraph, Shown, best};
 use crate::parts::input::ObsEncoder;
 use crate::parts::seeing::SeeingNet;
 use crate::parts::tracked::Trainable;
@@ -97,6 +98,16 @@ impl RegressionPolicy {
             self.distribution.mode(head, self.log_std.as_slice(), input.mask(row), action);
         }
         self.clip_to_bounds(actions);
+    }
+
+    /// As [`RegressionPolicy::best`], as nodes of a graph.
+    pub fn onnx(&self, graph: &mut Graph, shown: Shown) -> Result<Answer, NoGraph> {
+        let head = self.fitted.net.onnx(graph, shown)?;
+        let mut answer = best(graph, &self.distribution, head, shown.mask);
+        if self.is_box() && self.kind == PolicyKind::SquashedGaussian {
+            answer.action = graph.tanh(answer.action);
+        }
+        Ok(answer)
     }
 
     /// Draws an action for each row.

@@ -1,5 +1,6 @@
 //! From observations, as environments give them, to numbers that a network takes.
 
+use crate::export::{Element, Graph, Shown, Value};
 use axiomrl_envs::{Kind, ObsRef, ObsSpace, Space};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -84,6 +85,29 @@ impl Flatten {
             }
         }
         Cow::Owned(out)
+    }
+
+    /// As [`Flatten::encode`], as nodes of a graph; None where there are no numbers.
+    pub fn onnx(&self, graph: &mut Graph, shown: Shown) -> Option<Value> {
+        let mut parts = Vec::new();
+        if let Some(floats) = shown.floats {
+            let width = shown.widths.floats;
+            for piece in &self.pieces {
+                parts.push(match piece {
+                    Piece::Numbers(columns) => graph.columns(floats, columns.clone(), width),
+                    Piece::Choice { column, n } => {
+                        let choice = graph.columns(floats, *column..column + 1, width);
+                        let choice = graph.clip(choice, 0.0, (n - 1) as f32);
+                        let choice = graph.cast(choice, Element::Int);
+                        graph.one_hot(choice, *n)
+                    }
+                });
+            }
+        }
+        for columns in &self.bytes {
+            parts.extend(shown.pixels(graph, columns.clone()));
+        }
+        (!parts.is_empty()).then(|| graph.concat(&parts))
     }
 
     /// `out` is all zeros.

@@ -3,6 +3,7 @@
 mod flat;
 
 use crate::config::Problem;
+use crate::export::{Graph, NoGraph, Shown, Value};
 use crate::parts::tracked::Trainable;
 use crate::state::{StateError, StateIo};
 use axiomrl_envs::{ObsRef, ObsSpace, Part, Space};
@@ -194,6 +195,22 @@ impl ObsEncoder {
                 Cow::Owned(out)
             }
         }
+    }
+
+    /// As [`ObsEncoder::infer`], as nodes of a graph.
+    pub fn onnx(&self, graph: &mut Graph, shown: Shown) -> Result<Value, NoGraph> {
+        let mut columns: Vec<Value> = self.flat.onnx(graph, shown).into_iter().collect();
+        for image in &self.images {
+            let pixels = shown.pixels(graph, image.at.clone());
+            columns.extend(pixels.map(|pixels| match &image.encoder {
+                ImageEncoder::Plain(net) => net.onnx(graph, pixels),
+                ImageEncoder::Residual(net) => net.onnx(graph, pixels),
+            }));
+        }
+        if columns.is_empty() {
+            return Err(NoGraph::because("its observations are empty"));
+        }
+        Ok(graph.concat(&columns))
     }
 
     /// `[rows, width]` as a node of the graph, with the parameters it came from: one tensor for each image.

@@ -5,6 +5,7 @@ use super::objective::{AcerTerms, PolicyRow, RetraceStep, by_logits, probability
 use super::store::{End, RolloutStore, StoredWindow, Widths, stacked};
 use crate::agent::{LearnError, Setup, UpdateContext};
 use crate::config::Problem;
+use crate::export::{Answer, Graph, NoGraph, Shown, best};
 use crate::parts::checks::BuildError;
 use crate::parts::descend::ParamGroup;
 use crate::parts::statistics::ObsStats;
@@ -312,6 +313,11 @@ impl Actor for AcerLearner {
             }
         }
         Ok(())
+    }
+
+    fn onnx(&self, graph: &mut Graph, shown: Shown) -> Result<Answer, NoGraph> {
+        let (head, _) = self.net.online.onnx(graph, shown)?;
+        Ok(best(graph, &self.family, head, shown.mask))
     }
 
     fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {

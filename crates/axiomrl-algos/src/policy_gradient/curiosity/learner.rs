@@ -3,6 +3,7 @@
 use super::scale::BonusScale;
 use super::{Bonus, CuriosityKind, CuriositySettings, Steps};
 use crate::agent::{LearnError, Setup, UpdateContext, finite};
+use crate::export::{Answer, Graph, NoGraph, Shown};
 use crate::parts::statistics::{ObsScaling, ObsStats};
 use crate::policy::{ActInput, Actor, Memory, Mode};
 use crate::policy_gradient::passes::Passes;
@@ -186,6 +187,10 @@ impl Actor for Curious {
 
     fn feedback(&mut self, memory: &mut Memory, envs: Range<usize>, actions: &[f32], rewards: &[f32]) {
         self.inner.feedback(memory, envs, actions, rewards);
+    }
+
+    fn onnx(&self, graph: &mut Graph, shown: Shown) -> Result<Answer, NoGraph> {
+        self.inner.onnx(graph, shown)
     }
 
     fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {

@@ -2,6 +2,7 @@
 
 use super::WorldModelLearner;
 use crate::agent::LearnError;
+use crate::export::{Answer, Element, Graph, NoGraph, Shown};
 use crate::policy::{ActInput, Actor, Imagines, Memory, Mode, Picture};
 use crate::state::{StateError, StateIo};
 use crate::world_model::actor::Drawn;
@@ -92,6 +93,20 @@ impl Actor for WorldModelLearner {
 
     fn imagination(&self) -> Option<&dyn Imagines> {
         Some(self)
+    }
+
+    /// What the model draws its state by goes in as `noise`: numbers that the policy, too, draws anew at every step.
+    fn onnx(&self, graph: &mut Graph, shown: Shown) -> Result<Answer, NoGraph> {
+        let (all, features, law) = (self.remembered(), self.model.features(), self.reading.law);
+        let memory = shown.memory.ok_or_else(|| NoGraph::because("it has no memory"))?;
+        let noise = graph.input("noise", Element::Float, &[self.reading.latent.noise()]);
+        let tokens = self.model.senses.onnx(graph, shown)?;
+        let (state, done) = (graph.columns(memory, 0..features, all), graph.columns(memory, features..all, all));
+        let state = self.model.rssm.onnx(graph, state, done, tokens, noise);
+        let outputs = self.behaviour.actor.net.onnx(graph, state);
+        let (action, encoded) = law.onnx(graph, outputs);
+        let memory = graph.concat(&[state, encoded]);
+        Ok(Answer::of(action).remembering(Some(memory)))
     }
 
     fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {

@@ -2,6 +2,7 @@
 
 use super::AcLearner;
 use crate::agent::{Clock, LearnError};
+use crate::export::{Answer, Graph, NoGraph, Shown};
 use crate::parts::noise::{Exploration, add_noise};
 use crate::parts::squashed_actor::Jitter;
 use crate::parts::trunk::Span;
@@ -94,6 +95,19 @@ impl Actor for AcLearner {
         }
         actions.copy_from_slice(&self.drawn.action);
         Ok(())
+    }
+
+    fn onnx(&self, graph: &mut Graph, shown: Shown) -> Result<Answer, NoGraph> {
+        let (own, all) = (self.actor.state_width(), self.memory_width());
+        let seen = self.encoder.onnx(graph, shown)?;
+        let state = shown.memory.map(|state| graph.columns(state, 0..own, all));
+        let (action, mut memory) = self.actor.onnx(graph, seen, state);
+        if let (Some(actor), Some(state), true) = (memory, shown.memory, all > own) {
+            // What critics remember is of use to those who learn alone: it stays as it is.
+            let critic = graph.columns(state, own..all, all);
+            memory = Some(graph.concat(&[actor, critic]));
+        }
+        Ok(Answer::of(action).remembering(memory))
     }
 
     fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
