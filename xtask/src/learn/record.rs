@@ -180,7 +180,7 @@ mod tests {
     fn tuning_seeds_count_only_where_there_are_no_test_seeds() {
         let folder = crate::scratch::Scratch::new("shown").unwrap();
         let mut records = Records::read(&folder.path().join("learn.json")).unwrap();
-        let mut put = |records: &mut Records, seed| {
+        let put = |records: &mut Records, seed| {
             records.put(Record::new(&MATRIX[0], &summary(seed, 1.0, 1)).unwrap()).unwrap();
             records.shown(&MATRIX[0]).iter().map(|run| run.seed).collect::<Vec<_>>()
         };
