@@ -36,6 +36,12 @@ pub fn list() -> &'static [Packaged] {
 }
 
 impl Packaged {
+    /// What stands behind a key of the file itself, such as `env_id`: a list of files must not need what they would run in.
+    pub fn value_of(&self, key: &str) -> &'static str {
+        let found = self.text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
+        found.map_or("", str::trim)
+    }
+
     /// The comment the file opens with.
     pub fn summary(&self) -> &'static str {
         self.text.lines().next().and_then(|line| line.strip_prefix('#')).map_or("", str::trim)
@@ -78,19 +84,53 @@ fn packaged_name(written: &str) -> &str {
 }
 
 #[cfg(test)]
+pub(crate) mod testing {
+    use crate::catalogue::{Catalogue, EnvFactory, EnvResolver};
+    use axiomrl_envs::{EnvError, EnvSource, Wrapping, registry};
+    use serde_json::{Map, Value, json};
+    use std::sync::Arc;
+
+    struct Games;
+
+    impl EnvResolver for Games {
+        fn resolve(&self, name: &str) -> Option<Arc<dyn EnvFactory>> {
+            name.starts_with("ALE/").then(|| Arc::new(Games) as _)
+        }
+    }
+
+    impl EnvFactory for Games {
+        fn source(
+            &self,
+            _name: &str,
+            _kwargs: &Map<String, Value>,
+            wrapping: Wrapping,
+        ) -> Result<Arc<dyn EnvSource>, EnvError> {
+            let kwargs: Map<String, Value> = [("size".to_owned(), json!(64))].into_iter().collect();
+            registry::source("CartPolePixels-v0", &kwargs, wrapping)
+        }
+    }
+
+    /// Everything that packaged files name. Atari's games are in Python: another task of images and choices stands for them.
+    pub fn with_games() -> Catalogue {
+        let mut catalogue = Catalogue::builtin();
+        catalogue.resolver(Games);
+        catalogue
+    }
+}
+
+#[cfg(test)]
 mod tests {
+    use super::testing::with_games;
     use super::*;
 
     #[test]
     fn every_packaged_file_reads_and_sits_where_its_content_belongs() {
         assert!(list().len() >= 7);
         for packaged in list() {
-            // Atari's games are in Python: here another task of images and choices stands in for them.
-            let stand_in = ["env_id=Catch-v0".to_owned(), "env_kwargs={}".to_owned()];
-            let is_atari = packaged.text.contains("\nenv_id: ALE/");
-            let assignments = if is_atari { &stand_in[..] } else { &[] };
-            let config = read(&Catalogue::builtin(), packaged.name, assignments);
-            let config = config.unwrap_or_else(|error| panic!("{error}")).config;
+            let config = read(&with_games(), packaged.name, &[]).unwrap_or_else(|error| panic!("{error}")).config;
+            assert_eq!(packaged.value_of("algo"), config.algo);
+            assert_eq!(packaged.value_of("env_id"), config.env_id);
+            assert_eq!(packaged.value_of("total_timesteps").parse(), Ok(config.total_timesteps));
             assert_eq!(packaged.name.split('/').next(), Some(config.algo.as_str()));
             assert!(!packaged.summary().is_empty(), "{} opens with a comment", packaged.name);
         }

@@ -130,12 +130,12 @@ fn size(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalogue::Catalogue;
     use crate::configs;
+    use crate::configs::testing::with_games;
 
     fn needs_of(name: &str, assignments: &[&str], purpose: Purpose) -> Vec<Need> {
         let assignments: Vec<String> = assignments.iter().map(|&a| a.to_owned()).collect();
-        let experiment = configs::read(&Catalogue::builtin(), name, &assignments).unwrap();
+        let experiment = configs::read(&with_games(), name, &assignments).unwrap();
         needs(&experiment.config, &experiment.environments.spaces().unwrap(), purpose)
     }
 

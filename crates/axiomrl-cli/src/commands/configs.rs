@@ -1,6 +1,5 @@
 //! `axiomrl configs`: the run files that come with the program.
 
-use crate::catalogue;
 use crate::failure::Failure;
 use crate::output::{grouped, print, print_pretty, table};
 use axiomrl_run::configs;
@@ -19,16 +18,16 @@ impl Configs {
     pub fn run(self) -> Result<(), Failure> {
         let (mut rows, mut objects) = (Vec::new(), Vec::new());
         for packaged in configs::list() {
-            let config = configs::read(catalogue(), packaged.name, &[])?.config;
-            let steps = config.total_timesteps;
+            let [algo, env_id, steps] = ["algo", "env_id", "total_timesteps"].map(|key| packaged.value_of(key));
+            let steps: u64 = steps.parse().unwrap_or_default();
             objects.push(json!({
                 "name": packaged.name,
-                "algo": config.algo,
-                "env_id": config.env_id,
+                "algo": algo,
+                "env_id": env_id,
                 "total_timesteps": steps,
                 "summary": packaged.summary(),
             }));
-            rows.push(vec![packaged.name.to_owned(), config.env_id, grouped(steps), packaged.summary().to_owned()]);
+            rows.push(vec![packaged.name.to_owned(), env_id.to_owned(), grouped(steps), packaged.summary().to_owned()]);
         }
         if self.json {
             print_pretty(&Value::Array(objects))

@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn what_the_program_writes_is_never_taken_for_an_edit() {
-        let catalogue = Catalogue::builtin();
+        let catalogue = configs::testing::with_games();
         for packaged in configs::list() {
             let config = configs::read(&catalogue, packaged.name, &[]).unwrap().config;
             let value = serde_json::to_value(&config).unwrap();
