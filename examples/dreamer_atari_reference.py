@@ -7,11 +7,12 @@
 from reference_run import parser, train
 from rl_training import Dreamer
 
-#: The packaged config of each native environment; others begin with that of CartPole's pixels.
+#: The packaged config of each environment; other games go by that of Breakout.
 CONFIGS = {
     "Catch-v0": "dreamer/catch",
     "CartPolePixels-v0": "dreamer/cartpole_pixels",
     "PendulumPixels-v0": "dreamer/pendulum_pixels",
+    "ALE/Breakout-v5": "dreamer/breakout_atari",
 }
 
 
@@ -21,9 +22,8 @@ def main() -> None:
     options = options.parse_args()
     changes = {}
     if options.env not in CONFIGS:
-        wrappers = [{"AtariPreprocessing": {"frame_skip": 4, "screen_size": 64, "grayscale_newaxis": True}}]
-        changes = {"env_id": options.env, "env_kwargs": {"frameskip": 1, "wrappers": wrappers}}
-    _, best = train(Dreamer, CONFIGS.get(options.env, "dreamer/catch"), options, **changes)
+        changes = {"env_id": options.env, "env_kwargs": {"img_height": 64, "img_width": 64}}
+    _, best = train(Dreamer, CONFIGS.get(options.env, "dreamer/breakout_atari"), options, **changes)
     print(f"images      {best.observation_space.shape}")
 
 

@@ -37,7 +37,7 @@ def test_dreamer_on_breakout_trains_stops_resumes_and_is_evaluated():
     widths = {"deter_size": 16, "hidden_size": 16, "units": 16, "conv_depth": 2, "latent_groups": 2, "latent_classes": 4}
     pairs = [f"{key}={value}" for key, value in small.items()]
     pairs += [f"algo_kwargs.{key}={value}" for key, value in {**own, **widths}.items()]
-    pairs += ["env_kwargs.max_episode_steps=40"]
+    pairs += ["env_kwargs.max_num_frames_per_episode=160"]
     command("train", "dreamer/breakout_atari", "--run-dir", "run", "--quiet", *[w for pair in pairs for w in ("--set", pair)])
     again = command("resume", "run", "--total-timesteps", 80, "--quiet", "--json")
     assert json.loads(again.stdout)["steps"] == 80
