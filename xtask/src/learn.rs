@@ -88,7 +88,7 @@ impl Learn {
         let seeds = |row: &Row| match self.test_seeds {
             None if self.fast => self.seeds[..1].to_vec(),
             None => self.seeds.clone(),
-            Some(count) => seeds::of(row.config, count),
+            Some(count) => seeds::of(row.config, row.seen, count),
         };
         let named = |row: &Row| self.only.is_empty() || self.only.iter().any(|only| row.matches(only));
         let wanted = |row: &&Row| (row.fast || !self.fast) && named(row);
