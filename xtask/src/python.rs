@@ -1,6 +1,6 @@
 //! A Python for the tests: a virtual environment in the target folder, with what `python/tests/requirements.txt` pins.
 
-use crate::shell::{root, succeeded};
+use crate::shell::{compile_once, root, succeeded};
 use anyhow::{Context, Result};
 use std::fs;
 use std::path::PathBuf;
@@ -59,6 +59,7 @@ pub fn install_wheel() -> Result<()> {
             maturin.env_remove(&name);
         }
     }
+    compile_once(&mut maturin);
     show(&mut maturin)?;
     let wheel = fs::read_dir(&wheels)?.flatten().map(|entry| entry.path()).next().context("maturin built no wheel")?;
     let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--force-reinstall"];

@@ -33,7 +33,16 @@ pub fn root() -> PathBuf {
 pub fn cargo(args: &[&str]) -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(args).current_dir(root());
+    compile_once(&mut command);
     command
+}
+
+/// Where everything is compiled once and thrown away, nothing is kept for a next time, and a crate is one unit of code: both
+/// would only cost.
+pub fn compile_once(command: &mut Command) {
+    if env::var_os("CI").is_some() {
+        command.env("CARGO_INCREMENTAL", "0").env("CARGO_PROFILE_DEV_CODEGEN_UNITS", "1");
+    }
 }
 
 /// Runs `cargo <args>` with its output shown. What it runs computes with one thread unless it asks for more: tests run beside
