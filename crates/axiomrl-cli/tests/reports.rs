@@ -36,6 +36,8 @@ fn runs_are_drawn_compared_and_reported() {
     shop.succeed(&["plot", ".", "-o", "curves.svg"]);
     let svg = fs::read_to_string(shop.path("curves.svg")).unwrap();
     assert_eq!(svg.matches("fill-opacity").count(), 2, "an interval for each algorithm");
+    shop.succeed(&["plot", ".", "-o", "curves.png"]);
+    assert!(fs::read(shop.path("curves.png")).unwrap().starts_with(b"\x89PNG"));
 
     let told = shop.succeed(&["compare", "dqn", "--", "double_dqn"]).stdout;
     assert!(told.contains("B - A") && told.contains("P(B > A)"), "{told}");
@@ -62,7 +64,7 @@ fn what_cannot_be_drawn_is_said_with_the_remedy() {
         (&["plot", "dqn", "other"], &["Acrobot-v1, CartPole-v1", "--any-task"]),
         (&["compare", "dqn", "--", "other"], &["different tasks", "--any-task"]),
         (&["plot", "dqn", "--metric", "train/los"], &["`train/los`", "train/loss"]),
-        (&["plot", "dqn", "-o", "curves.jpg"], &["end it in `.svg`"]),
+        (&["plot", "dqn", "-o", "curves.jpg"], &["end it in `.svg` or `.png`"]),
         (&["compare", "dqn"], &["required"]),
     ] {
         let ended = shop.run(args);

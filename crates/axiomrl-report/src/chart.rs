@@ -1,6 +1,6 @@
-//! Lines with intervals over steps, as a picture in SVG.
+//! Lines with intervals over steps, as a picture.
 
-use std::fmt::Write;
+use crate::scene::{Anchor, Mark, Scene, Text};
 
 /// Colours that are told apart with colour-blind eyes too (after Okabe and Ito).
 pub const COLOURS: [&str; 8] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6d31", "#333333"];
@@ -89,10 +89,6 @@ pub fn short(value: f64) -> String {
     format!("{}{unit}", if text == "-0" { "0" } else { &text })
 }
 
-pub fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-}
-
 impl Chart {
     /// The ranges of both axes, or nothing where there is no point.
     pub fn ranges(&self) -> Option<(Range, Range)> {
@@ -104,86 +100,60 @@ impl Chart {
         Some((x, y))
     }
 
-    /// The picture; without points it says so.
+    /// The picture in SVG.
     pub fn svg(&self) -> String {
-        let height = HEIGHT + ROW * self.lines.len().div_ceil(2) as f64;
-        let mut out = String::new();
-        let _ = write!(
-            out,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\" \
-             font-family=\"system-ui, sans-serif\" font-size=\"12\" role=\"img\">\n\
-             <title>{title}</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n\
-             <text x=\"{LEFT}\" y=\"24\" font-size=\"15\" font-weight=\"600\">{title}</text>\n",
-            title = escape(&self.title)
-        );
-        match self.ranges() {
-            Some(ranges) => self.draw(&mut out, ranges),
-            None => {
-                let _ = writeln!(out, "<text x=\"{LEFT}\" y=\"{}\">nothing was logged</text>", HEIGHT / 2.0);
-            }
-        }
-        out.push_str("</svg>\n");
-        out
+        self.scene().svg()
     }
 
-    fn draw(&self, out: &mut String, (x, y): (Range, Range)) {
+    /// The picture in PNG.
+    pub fn png(&self) -> Vec<u8> {
+        self.scene().png()
+    }
+
+    /// What is drawn; without points that says so.
+    fn scene(&self) -> Scene {
+        let height = HEIGHT + ROW * self.lines.len().div_ceil(2) as f64;
+        let mut scene = Scene { width: WIDTH, height, title: self.title.clone(), marks: Vec::new() };
+        scene.text(Text { size: 15.0, bold: true, ..Text::new((LEFT, 24.0), &self.title) });
+        match self.ranges() {
+            Some(ranges) => self.draw(&mut scene, ranges),
+            None => scene.text(Text::new((LEFT, HEIGHT / 2.0), "nothing was logged")),
+        }
+        scene
+    }
+
+    fn draw(&self, scene: &mut Scene, (x, y): (Range, Range)) {
         let at_x = |value: f64| LEFT + x.share(value) * (WIDTH - LEFT - RIGHT);
         let at_y = |value: f64| HEIGHT - BOTTOM - y.share(value) * (HEIGHT - TOP - BOTTOM);
         let (floor, end) = (HEIGHT - BOTTOM, WIDTH - RIGHT);
         for tick in y.ticks(6) {
-            let (at, text) = (at_y(tick), short(tick));
-            let _ = writeln!(
-                out,
-                "<path d=\"M{LEFT} {at:.1}H{end}\" stroke=\"#e4e4e4\"/>\
-                 <text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{text}</text>",
-                LEFT - 8.0,
-                at + 4.0
-            );
+            let at = at_y(tick);
+            scene.line(&[(LEFT, at), (end, at)], "#e4e4e4", 1.0);
+            scene.text(Text::new((LEFT - 8.0, at + 4.0), short(tick)).anchored(Anchor::End));
         }
         for tick in x.ticks(7) {
-            let (at, text) = (at_x(tick), short(tick));
-            let _ = writeln!(
-                out,
-                "<path d=\"M{at:.1} {floor}v5\" stroke=\"#888888\"/>\
-                 <text x=\"{at:.1}\" y=\"{}\" text-anchor=\"middle\">{text}</text>",
-                floor + 20.0
-            );
+            let at = at_x(tick);
+            scene.line(&[(at, floor), (at, floor + 5.0)], "#888888", 1.0);
+            scene.text(Text::new((at, floor + 20.0), short(tick)).anchored(Anchor::Middle));
         }
-        let _ = write!(
-            out,
-            "<path d=\"M{LEFT} {TOP}V{floor}H{end}\" fill=\"none\" stroke=\"#888888\"/>\n\
-             <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>\n\
-             <text transform=\"translate(18 {:.1}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n",
-            (LEFT + end) / 2.0,
-            floor + 40.0,
-            escape(&self.x_label),
-            (TOP + floor) / 2.0,
-            escape(&self.y_label),
-        );
+        scene.line(&[(LEFT, TOP), (LEFT, floor), (end, floor)], "#888888", 1.0);
+        scene.text(Text::new(((LEFT + end) / 2.0, floor + 40.0), &self.x_label).anchored(Anchor::Middle));
+        let y_label = Text::new((18.0, (TOP + floor) / 2.0), &self.y_label).anchored(Anchor::Middle);
+        scene.text(Text { upright: true, ..y_label });
         for (number, line) in self.lines.iter().enumerate() {
             let colour = COLOURS[number % COLOURS.len()];
-            let place = |(x, y): (f64, f64)| format!("{:.1} {:.1}", at_x(x), at_y(y));
+            let place = |(x, y): (f64, f64)| (at_x(x), at_y(y));
             if let Some(band) = &line.band {
                 let steps = line.points.iter().map(|point| point.0);
-                let there: Vec<String> = steps.clone().zip(band.low.iter().copied()).map(place).collect();
-                let back: Vec<String> = steps.zip(band.high.iter().copied()).rev().map(place).collect();
-                let outline = [there, back].concat().join("L");
-                let _ = writeln!(out, "<path d=\"M{outline}Z\" fill=\"{colour}\" fill-opacity=\"0.18\"/>");
+                let there = steps.clone().zip(band.low.iter().copied()).map(place);
+                let back = steps.zip(band.high.iter().copied()).rev().map(place);
+                scene.marks.push(Mark::Area { points: there.chain(back).collect(), colour });
             }
-            let points: Vec<String> = line.points.iter().copied().map(place).collect();
-            let _ = writeln!(
-                out,
-                "<path d=\"M{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\" stroke-linejoin=\"round\"/>",
-                points.join("L")
-            );
+            let points: Vec<(f64, f64)> = line.points.iter().copied().map(place).collect();
+            scene.line(&points, colour, 2.0);
             let (left, top) = (LEFT + (number % 2) as f64 * 340.0, HEIGHT + ROW * (number / 2) as f64);
-            let _ = writeln!(
-                out,
-                "<path d=\"M{left} {top}h22\" stroke=\"{colour}\" stroke-width=\"3\"/><text x=\"{}\" y=\"{}\">{}</text>",
-                left + 28.0,
-                top + 4.0,
-                escape(&line.label)
-            );
+            scene.line(&[(left, top), (left + 22.0, top)], colour, 3.0);
+            scene.text(Text::new((left + 28.0, top + 4.0), &line.label));
         }
     }
 }
@@ -208,6 +178,7 @@ mod tests {
         assert_eq!(svg.matches("fill-opacity").count(), 1);
         let empty = Chart { lines: Vec::new(), ..chart() };
         assert!(empty.svg().contains("nothing was logged"));
+        assert!(chart().png().starts_with(b"\x89PNG") && chart().png() != empty.png());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! One page that needs nothing else: tables, pictures, an episode to look at.
 
-use crate::chart::{Chart, escape};
+use crate::chart::Chart;
+use crate::svg::escape;
 use std::fmt::Write;
 
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}\

@@ -6,9 +6,13 @@
 mod chart;
 mod compare;
 mod curve;
+mod glyphs;
 mod groups;
 mod html;
+mod png;
 mod run;
+mod scene;
+mod svg;
 mod terminal;
 
 pub use chart::{Band, Chart, Line};

@@ -21,7 +21,7 @@ pub struct Plot {
     /// What to draw, by its name in metrics.jsonl
     #[arg(long, value_name = "NAME", default_value = SCORE)]
     metric: String,
-    /// The picture to write (SVG); without one it is drawn in the terminal
+    /// The picture to write (.svg or .png); without one it is drawn in the terminal
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Draws runs of different tasks together
@@ -42,11 +42,15 @@ impl Plot {
             let colours = std::io::stdout().is_terminal();
             return print(&(chart.terminal(WIDTH, HEIGHT, colours) + &alone(&singles)));
         };
-        if path.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("svg")) {
-            let problem = format!("{} is no name of an SVG picture; end it in `.svg`", path.display());
-            return Err(Failure::bad_input(problem));
-        }
-        write_atomic(&path, chart.svg().as_bytes())
+        let picture = match path.extension().map(|extension| extension.to_ascii_lowercase()) {
+            Some(extension) if extension == "svg" => chart.svg().into_bytes(),
+            Some(extension) if extension == "png" => chart.png(),
+            _ => {
+                let problem = format!("{} is no name of a picture; end it in `.svg` or `.png`", path.display());
+                return Err(Failure::bad_input(problem));
+            }
+        };
+        write_atomic(&path, &picture)
             .map_err(|error| Failure::bad_input(format!("cannot write {}: {error}", path.display())))?;
         let runs: usize = groups.iter().map(|group| group.runs.len()).sum();
         print(&(format!("{}: {} lines of {runs} runs\n", path.display(), chart.lines.len()) + &alone(&singles)))
