@@ -168,7 +168,7 @@ pub const MATRIX: &[Row] = &[
     row("a2c/cartpole", "CartPole-v1", 475.0, 300_000),
     row("a2c/acrobot", "Acrobot-v1", -100.0, 300_000),
     row("reinforce/cartpole", "CartPole-v1", 475.0, 300_000),
-    row("trpo/cartpole", "CartPole-v1", 475.0, 100_000),
+    row("trpo/cartpole", "CartPole-v1", 475.0, 100_000).anew(),
     row("ppg/cartpole", "CartPole-v1", 475.0, 100_000),
     row("acktr/cartpole", "CartPole-v1", 475.0, 500_000),
     row("acer/cartpole", "CartPole-v1", 475.0, 500_000).anew(),
