@@ -80,6 +80,20 @@ pub enum Mode {
     Sample,
 }
 
+/// What acting may use besides what is seen.
+pub struct ActContext<'a> {
+    /// It moves on with every observation.
+    pub memory: &'a mut Memory,
+    pub mode: Mode,
+    pub rng: &'a mut Rng,
+}
+
+impl<'a> ActContext<'a> {
+    pub fn new(memory: &'a mut Memory, mode: Mode, rng: &'a mut Rng) -> Self {
+        Self { memory, mode, rng }
+    }
+}
+
 /// An image of numbers from 0 to 1, channels last.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Picture {
@@ -113,15 +127,8 @@ pub trait Actor: Send {
         None
     }
 
-    /// Chooses an action for every row. `memory` moves on with every observation; it was emptied where an episode begins.
-    fn act(
-        &mut self,
-        input: ActInput<'_>,
-        memory: &mut Memory,
-        mode: Mode,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) -> Result<(), LearnError>;
+    /// Chooses an action for every row. The memory was emptied where an episode begins.
+    fn act(&mut self, input: ActInput<'_>, context: ActContext<'_>, actions: &mut [f32]) -> Result<(), LearnError>;
 
     /// What was really done and what it brought, for policies that act on it: chance may have overruled their choice.
     fn feedback(&mut self, _memory: &mut Memory, _envs: Range<usize>, _actions: &[f32], _rewards: &[f32]) {}
@@ -152,14 +159,7 @@ pub trait Policy: Send {
     fn memory_width(&self) -> usize;
 
     /// Chooses actions on raw observations; Box actions lie in [−1, 1].
-    fn act(
-        &mut self,
-        input: ActInput<'_>,
-        memory: &mut Memory,
-        mode: Mode,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) -> Result<(), LearnError>;
+    fn act(&mut self, input: ActInput<'_>, context: ActContext<'_>, actions: &mut [f32]) -> Result<(), LearnError>;
 
     /// As [`Actor::feedback`].
     fn feedback(&mut self, memory: &mut Memory, envs: Range<usize>, actions: &[f32], rewards: &[f32]);
@@ -243,16 +243,12 @@ impl<L: Actor + ?Sized> Policy for Acting<L> {
         self.learner.memory_width()
     }
 
-    fn act(
-        &mut self,
-        input: ActInput<'_>,
-        memory: &mut Memory,
-        mode: Mode,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) -> Result<(), LearnError> {
+    fn act(&mut self, input: ActInput<'_>, context: ActContext<'_>, actions: &mut [f32]) -> Result<(), LearnError> {
+        let ActContext { memory, mode, rng } = context;
         memory.empty_at_starts();
-        self.with_scaled(input.obs, |learner, obs| learner.act(ActInput { obs, ..input }, memory, mode, rng, actions))?;
+        self.with_scaled(input.obs, |learner, obs| {
+            learner.act(ActInput { obs, ..input }, ActContext::new(memory, mode, rng), actions)
+        })?;
         memory.starts.fill(false);
         Ok(())
     }

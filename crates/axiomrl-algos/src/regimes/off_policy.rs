@@ -1,12 +1,12 @@
 //! Learning from a store of past transitions.
 
 use super::{Pace, ReplaySettings};
-use crate::agent::{Agent, Clock, LearnError, Need, Phases, Setup, UpdateContext};
+use crate::agent::{Agent, Clock, LearnError, Learned, Need, Phases, Setup, UpdateContext};
 use crate::config::Problem;
 use crate::parts::actions::random_actions;
 use crate::parts::checks::BuildError;
 use crate::parts::statistics::{ObsStats, RewardStats};
-use crate::policy::{ActInput, Acting, Actor, Memory, Mode, Policy};
+use crate::policy::{ActContext, ActInput, Acting, Actor, Memory, Mode, Policy};
 use crate::state::{StateError, StateIo, Streamed};
 use axiomrl_core::{
     Batch, BatchSource, Dataset, Metrics, Mixture, Owned, RewardScale, Ring, RingSpec, SampleOptions, Schedule, View,
@@ -17,26 +17,13 @@ use std::ops::Range;
 
 /// The part that is particular to an algorithm.
 pub trait ReplayLearner: Actor {
-    /// Exploring actions. Warm-up with random actions is the regime's business.
-    fn explore(
-        &mut self,
-        input: ActInput<'_>,
-        memory: &mut Memory,
-        _clock: Clock,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) -> Result<(), LearnError> {
-        self.act(input, memory, Mode::Sample, rng, actions)
+    /// Exploring actions; the mode is that of sampling. Warm-up with random actions is the regime's business.
+    fn explore(&mut self, input: ActInput<'_>, _clock: Clock, context: ActContext<'_>, actions: &mut [f32]) -> Learned {
+        self.act(input, context, actions)
     }
 
-    /// One update. `errors` is filled with one absolute error per row where priorities are in use: of a whole sequence, where
-    /// the learner remembers.
-    fn update(
-        &mut self,
-        batch: &Batch,
-        context: &mut UpdateContext<'_>,
-        errors: &mut Vec<f32>,
-    ) -> Result<(), LearnError>;
+    /// One update. Where priorities are in use it says its errors (`UpdateContext::errors`).
+    fn update(&mut self, batch: &Batch, context: &mut UpdateContext<'_>) -> Result<(), LearnError>;
 
     /// Draws the rows of an update from what the regime offers: from its own steps, from recorded ones, or from both.
     fn fill(
@@ -184,7 +171,8 @@ impl OffPolicy {
             _ => &self.real.store,
         };
         let given = Preparation { store, stats: self.acting.stats.as_ref() };
-        let mut context = UpdateContext { clock, closes_burst: false, rng: &mut self.learn_rng, metrics };
+        let mut context =
+            UpdateContext { closes_burst: false, ..UpdateContext::new(clock, &mut self.learn_rng, metrics) };
         self.acting.learner.prepare(given, &mut context)
     }
 
@@ -247,8 +235,8 @@ impl Agent for OffPolicy {
             self.acting.with_scaled(state.obs.as_ref(), |learner, obs| {
                 let input = ActInput { obs, masks: &state.masks };
                 match warming_up {
-                    true => learner.act(input, memory, Mode::Best, rng, actions),
-                    false => learner.explore(input, memory, clock, rng, actions),
+                    true => learner.act(input, ActContext::new(memory, Mode::Best, rng), actions),
+                    false => learner.explore(input, clock, ActContext::new(memory, Mode::Sample, rng), actions),
                 }
             })?;
         }
@@ -324,10 +312,12 @@ impl Agent for OffPolicy {
         if self.prior.is_some() {
             metrics.add("offline_fraction", (rows - own) as f32 / rows as f32);
         }
-        self.errors.clear();
+        let mut errors = std::mem::take(&mut self.errors);
+        errors.clear();
         let closes_burst = self.pace.closes_burst(clock);
-        let mut context = UpdateContext { clock, closes_burst, rng: &mut self.learn_rng, metrics };
-        self.acting.learner.update(&self.batch, &mut context, &mut self.errors)?;
+        let mut context = UpdateContext { clock, closes_burst, rng: &mut self.learn_rng, metrics, errors };
+        self.acting.learner.update(&self.batch, &mut context)?;
+        self.errors = context.errors;
         if self.prioritized {
             self.real.learned(0..own, &self.batch, &self.errors);
         }

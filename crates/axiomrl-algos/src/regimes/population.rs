@@ -13,11 +13,11 @@ mod tests;
 use crate::agent::{Agent, Clock, Diverged, LearnError, Need, Setup, UpdateContext};
 use crate::export::{Answer, Graph, NoGraph, Shown};
 use crate::parts::checks::BuildError;
-use crate::policy::{ActInput, Acting, Actor, Memory, Mode, Policy};
+use crate::policy::{ActContext, ActInput, Acting, Actor, Policy};
 use crate::population::SearchPolicy;
 use crate::state::{StateError, StateIo};
 use axiomrl_core::{Metrics, random, stream};
-use axiomrl_envs::{Rng, Seeding, VecState};
+use axiomrl_envs::{Seeding, VecState};
 use axiomrl_nn::{Mlp, Params};
 use std::ops::Range;
 use trials::Trials;
@@ -55,14 +55,7 @@ pub struct Searcher {
 }
 
 impl Actor for Searcher {
-    fn act(
-        &mut self,
-        input: ActInput<'_>,
-        _memory: &mut Memory,
-        _mode: Mode,
-        _rng: &mut Rng,
-        actions: &mut [f32],
-    ) -> Result<(), LearnError> {
+    fn act(&mut self, input: ActInput<'_>, _context: ActContext<'_>, actions: &mut [f32]) -> Result<(), LearnError> {
         self.policy.act(input, actions);
         Ok(())
     }
@@ -231,7 +224,7 @@ impl Agent for Population {
 
         let scores = self.told(scores);
         let mut rng = stream(self.seed, &format!("learn/{}", self.iteration));
-        let mut context = UpdateContext { clock, closes_burst: true, rng: &mut rng, metrics };
+        let mut context = UpdateContext::new(clock, &mut rng, metrics);
         let Searcher { policy, search } = &mut *self.acting.learner;
         search.update(&mut policy.net_mut().params, self.iteration, &scores, &mut context)?;
         // What was seen counts from the next iteration on: within one, all candidates look at the world alike.

@@ -1,11 +1,11 @@
 //! Learning from streams of rows: what world models need.
 
 use super::TrainRatio;
-use crate::agent::{Agent, Clock, LearnError, Need, Setup, UpdateContext};
+use crate::agent::{Agent, Clock, LearnError, Learned, Need, Setup, UpdateContext};
 use crate::parts::actions::random_actions;
 use crate::parts::checks::BuildError;
 use crate::parts::statistics::RewardStats;
-use crate::policy::{ActInput, Acting, Actor, Memory, Mode, Policy};
+use crate::policy::{ActContext, ActInput, Acting, Actor, Memory, Mode, Policy};
 use crate::state::{StateError, StateIo, Streamed};
 use axiomrl_core::{LatentSpec, Metrics, RewardScale, SequenceBatch, SequenceSpec, SequenceStore};
 use axiomrl_envs::{Rng, VecState};
@@ -29,24 +29,13 @@ pub trait SequenceLearner: Actor {
     /// The state in a row of memory.
     fn recall(&self, _memory: &[f32], _state: &mut ModelStates) {}
 
-    /// Exploring actions. Warm-up with random actions is the regime's business.
-    fn explore(
-        &mut self,
-        input: ActInput<'_>,
-        memory: &mut Memory,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) -> Result<(), LearnError> {
-        self.act(input, memory, Mode::Sample, rng, actions)
+    /// Exploring actions; the mode is that of sampling. Warm-up with random actions is the regime's business.
+    fn explore(&mut self, input: ActInput<'_>, context: ActContext<'_>, actions: &mut [f32]) -> Result<(), LearnError> {
+        self.act(input, context, actions)
     }
 
     /// One update. `states` is filled with those of all rows but the first of each window, where they are kept.
-    fn update(
-        &mut self,
-        batch: &SequenceBatch,
-        context: &mut UpdateContext<'_>,
-        states: &mut ModelStates,
-    ) -> Result<(), LearnError>;
+    fn update(&mut self, batch: &SequenceBatch, context: &mut UpdateContext<'_>, states: &mut ModelStates) -> Learned;
 
     /// What each observation is worth as the first of an episode. Says whether the learner thinks of values.
     fn values(&mut self, _input: ActInput<'_>, _values: &mut [f32]) -> bool {
@@ -174,8 +163,8 @@ impl Agent for SequenceReplay {
         self.acting.with_scaled(state.obs.as_ref(), |learner, obs| {
             let input = ActInput { obs, masks: &state.masks };
             match warming_up {
-                true => learner.act(input, memory, Mode::Best, rng, actions),
-                false => learner.explore(input, memory, rng, actions),
+                true => learner.act(input, ActContext::new(memory, Mode::Best, rng), actions),
+                false => learner.explore(input, ActContext::new(memory, Mode::Sample, rng), actions),
             }
         })?;
         if warming_up {
@@ -222,7 +211,7 @@ impl Agent for SequenceReplay {
             let width = self.batch.obs.widths().floats;
             stats.scale(&mut self.batch.obs.floats, width);
         }
-        let mut context = UpdateContext { clock, closes_burst: true, rng: &mut self.learn_rng, metrics };
+        let mut context = UpdateContext::new(clock, &mut self.learn_rng, metrics);
         let learner = &mut self.acting.learner;
         learner.update(&self.batch, &mut context, &mut self.states)?;
         if learner.latents() != LatentSpec::default() {

@@ -1,7 +1,7 @@
 //! For tests: recorded episodes, and rollouts of noise.
 
 use crate::agent::Setup;
-use crate::policy::{ActInput, Memory};
+use crate::policy::{ActContext, ActInput, Memory, Mode};
 use crate::regimes::{ActedRow, RolloutLearner};
 use crate::state::{Snapshot, StateIo};
 use axiomrl_core::{Dataset, DatasetBuilder, Episode, Rollout, RolloutSpec, stream};
@@ -69,7 +69,7 @@ pub fn rollout(learner: &mut dyn RolloutLearner, setup: &Setup, steps: usize) ->
         }
         let (mut actions, mut log_probs, mut values) = (vec![0.0; lanes * action_width], [0.0; 2], [0.0; 2]);
         let row = ActedRow { actions: &mut actions, log_probs: &mut log_probs, values: &mut values };
-        learner.play(ActInput::of(scaled.as_ref()), &mut memory, &mut rng, row).unwrap();
+        learner.play(ActInput::of(scaled.as_ref()), ActContext::new(&mut memory, Mode::Sample, &mut rng), row).unwrap();
         rollout.begin_row(t, scaled.as_ref(), &[], &actions, &log_probs, &values);
         rollout.set_raw(t, raw.as_ref());
         for lane in 0..lanes {

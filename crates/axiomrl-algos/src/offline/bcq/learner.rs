@@ -9,7 +9,7 @@ use crate::agent::{Diverged, LearnError, Setup, UpdateContext};
 use crate::config::Problem;
 use crate::export::{Answer, Graph, NoGraph, Shown};
 use crate::parts::input::ObsEncoder;
-use crate::policy::{ActInput, Actor, Memory, Mode};
+use crate::policy::{ActContext, ActInput, Actor, Mode};
 use crate::regimes::ReplayLearner;
 use crate::state::{StateError, StateIo};
 use axiomrl_core::Batch;
@@ -97,14 +97,8 @@ impl BcqLearner {
 }
 
 impl Actor for BcqLearner {
-    fn act(
-        &mut self,
-        input: ActInput<'_>,
-        _memory: &mut Memory,
-        mode: Mode,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) -> Result<(), LearnError> {
+    fn act(&mut self, input: ActInput<'_>, context: ActContext<'_>, actions: &mut [f32]) -> Result<(), LearnError> {
+        let ActContext { mode, rng, .. } = context;
         let d = self.d;
         self.choose(input.obs, (mode == Mode::Sample).then_some(rng), |row, action, _| {
             actions[row * d..(row + 1) * d].copy_from_slice(action);
@@ -129,12 +123,7 @@ impl Actor for BcqLearner {
 }
 
 impl ReplayLearner for BcqLearner {
-    fn update(
-        &mut self,
-        batch: &Batch,
-        context: &mut UpdateContext<'_>,
-        _errors: &mut Vec<f32>,
-    ) -> Result<(), LearnError> {
+    fn update(&mut self, batch: &Batch, context: &mut UpdateContext<'_>) -> Result<(), LearnError> {
         let rate = self.config.learning_rate.at(context.fraction()) as f32;
 
         // action model: mean (decode(s, z) - a)^2 + kl_weight * KL(z | s, a),  z = mu(s, a) + sigma(s, a) * noise

@@ -14,7 +14,7 @@ use crate::parts::descend::ParamGroup;
 use crate::parts::input::ObsEncoder;
 use crate::parts::noise::fill_normal;
 use crate::parts::tracked::{Tracked, Trainable};
-use crate::policy::{ActInput, Actor, Memory, Mode};
+use crate::policy::{ActContext, ActInput, Actor, Mode};
 use crate::regimes::ReplayLearner;
 use crate::state::{StateError, StateIo};
 use axiomrl_core::Batch;
@@ -169,14 +169,8 @@ fn clipped_noise(count: usize, rng: &mut Rng) -> Vec<f32> {
 }
 
 impl Actor for BearLearner {
-    fn act(
-        &mut self,
-        input: ActInput<'_>,
-        _memory: &mut Memory,
-        mode: Mode,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) -> Result<(), LearnError> {
+    fn act(&mut self, input: ActInput<'_>, context: ActContext<'_>, actions: &mut [f32]) -> Result<(), LearnError> {
+        let ActContext { mode, rng, .. } = context;
         let d = self.d;
         self.choose(input.obs, (mode == Mode::Sample).then_some(rng), |row, action, _| {
             actions[row * d..(row + 1) * d].copy_from_slice(action);
@@ -200,12 +194,7 @@ impl Actor for BearLearner {
 }
 
 impl ReplayLearner for BearLearner {
-    fn update(
-        &mut self,
-        batch: &Batch,
-        context: &mut UpdateContext<'_>,
-        _errors: &mut Vec<f32>,
-    ) -> Result<(), LearnError> {
+    fn update(&mut self, batch: &Batch, context: &mut UpdateContext<'_>) -> Result<(), LearnError> {
         let rate = self.config.learning_rate.at(context.fraction()) as f32;
         let dual_rate = self.config.dual_learning_rate.at(context.fraction()) as f32;
 

@@ -1,7 +1,7 @@
 //! A natural step of policy and value on each rollout.
 
 use super::AcktrConfig;
-use crate::agent::{LearnError, Setup, UpdateContext, finite};
+use crate::agent::{Learned, Setup, UpdateContext, finite};
 use crate::parts::checks::BuildError;
 use crate::policy_gradient::learner::{PolicyLearner, PolicyShape, PolicyUpdate, PolicyValue};
 use crate::policy_gradient::minibatch::{Minibatch, PlayedSequences};
@@ -115,12 +115,7 @@ fn log_prob_slopes(family: &Distribution, head: &[f32], log_std: &[f32], batch: 
 }
 
 impl PolicyUpdate for AcktrUpdate {
-    fn update(
-        &mut self,
-        policy: &mut PolicyValue,
-        played: Played<'_>,
-        context: &mut UpdateContext<'_>,
-    ) -> Result<bool, LearnError> {
+    fn step(&mut self, policy: &mut PolicyValue, played: Played<'_>, context: &mut UpdateContext<'_>) -> Learned<bool> {
         let (config, fraction) = (&self.config, context.fraction());
         let (rate, entropy_weight) = (config.learning_rate.at(fraction) as f32, config.ent_coef.at(fraction) as f32);
         let sequences = PlayedSequences::new(played, 0);

@@ -2,7 +2,7 @@
 
 use super::PpgConfig;
 use super::phase::{AuxBatch, AuxReport, Phase, half_squared_error};
-use crate::agent::{LearnError, Setup, UpdateContext};
+use crate::agent::{LearnError, Learned, Setup, UpdateContext};
 use crate::parts::checks::BuildError;
 use crate::parts::descend::ParamGroup;
 use crate::parts::statistics::{ObsScaling, ObsStats};
@@ -251,12 +251,7 @@ impl PpgUpdate {
 }
 
 impl PolicyUpdate for PpgUpdate {
-    fn update(
-        &mut self,
-        policy: &mut PolicyValue,
-        played: Played<'_>,
-        context: &mut UpdateContext<'_>,
-    ) -> Result<bool, LearnError> {
+    fn step(&mut self, policy: &mut PolicyValue, played: Played<'_>, context: &mut UpdateContext<'_>) -> Learned<bool> {
         match self.stage {
             Stage::Value | Stage::Policy => {
                 if PlayedSequences::new(played, 0).numbers().is_empty() {

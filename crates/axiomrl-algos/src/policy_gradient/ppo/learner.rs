@@ -1,7 +1,7 @@
 //! Passes of minibatches over a rollout.
 
 use super::PpoConfig;
-use crate::agent::{LearnError, Setup, UpdateContext};
+use crate::agent::{Learned, Setup, UpdateContext};
 use crate::parts::checks::BuildError;
 use crate::parts::descend::ParamGroup;
 use crate::policy_gradient::learner::{PolicyLearner, PolicyShape, PolicyUpdate, PolicyValue};
@@ -53,12 +53,7 @@ impl PpoLearner {
 }
 
 impl PolicyUpdate for PpoUpdate {
-    fn update(
-        &mut self,
-        policy: &mut PolicyValue,
-        played: Played<'_>,
-        context: &mut UpdateContext<'_>,
-    ) -> Result<bool, LearnError> {
+    fn step(&mut self, policy: &mut PolicyValue, played: Played<'_>, context: &mut UpdateContext<'_>) -> Learned<bool> {
         let (config, fraction) = (&self.config, context.fraction());
         let (rate, terms) = (config.learning_rate.at(fraction) as f32, config.terms(fraction));
 

@@ -1,7 +1,7 @@
 //! A step of the policy, then steps of the value.
 
 use super::ReinforceConfig;
-use crate::agent::{LearnError, Setup, UpdateContext};
+use crate::agent::{LearnError, Learned, Setup, UpdateContext};
 use crate::parts::checks::BuildError;
 use crate::parts::descend::ParamGroup;
 use crate::policy_gradient::learner::{PolicyLearner, PolicyShape, PolicyUpdate, PolicyValue};
@@ -123,12 +123,7 @@ fn whole_returns(rollout: &Rollout, gamma: f32) -> Vec<f32> {
 }
 
 impl PolicyUpdate for ReinforceUpdate {
-    fn update(
-        &mut self,
-        policy: &mut PolicyValue,
-        played: Played<'_>,
-        context: &mut UpdateContext<'_>,
-    ) -> Result<bool, LearnError> {
+    fn step(&mut self, policy: &mut PolicyValue, played: Played<'_>, context: &mut UpdateContext<'_>) -> Learned<bool> {
         let sequences = PlayedSequences::new(played, policy.net.state_width());
         let all = sequences.numbers();
         if all.is_empty() {

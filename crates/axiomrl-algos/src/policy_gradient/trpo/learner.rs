@@ -3,7 +3,7 @@
 use super::TrpoConfig;
 use super::natural::{Curvature, Solution, conjugate_gradients, dot};
 use super::search::{Tried, full_step, line_search};
-use crate::agent::{LearnError, Setup, UpdateContext, finite};
+use crate::agent::{LearnError, Learned, Setup, UpdateContext, finite};
 use crate::parts::checks::BuildError;
 use crate::parts::descend::ParamGroup;
 use crate::policy_gradient::learner::{PolicyLearner, PolicyShape, PolicyUpdate, PolicyValue};
@@ -233,12 +233,7 @@ struct Sample {
 }
 
 impl PolicyUpdate for TrpoUpdate {
-    fn update(
-        &mut self,
-        policy: &mut PolicyValue,
-        played: Played<'_>,
-        context: &mut UpdateContext<'_>,
-    ) -> Result<bool, LearnError> {
+    fn step(&mut self, policy: &mut PolicyValue, played: Played<'_>, context: &mut UpdateContext<'_>) -> Learned<bool> {
         let sequences = PlayedSequences::new(played, 0);
         if !self.improved {
             let all = sequences.numbers();

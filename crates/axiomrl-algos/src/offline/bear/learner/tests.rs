@@ -1,4 +1,5 @@
 use super::*;
+use crate::policy::Memory;
 use crate::testing::{batch, changed, follows, tensors, update, vector_and_image, with_context};
 use axiomrl_envs::{BoxSpace, Space};
 
@@ -177,7 +178,7 @@ fn it_acts_by_the_best_draw_of_the_first_critic() {
         let input = ActInput::of(batch.obs());
         let (mut rng, mut memory) = (axiomrl_core::stream(1, "act"), Memory::default());
         let (mut actions, mut values) = (vec![9.0; batch.rows * D], vec![9.0; batch.rows]);
-        learner.act(input, &mut memory, Mode::Best, &mut rng, &mut actions).unwrap();
+        learner.act(input, ActContext::new(&mut memory, Mode::Best, &mut rng), &mut actions).unwrap();
         assert!(learner.values(input, &mut values));
         for row in 0..batch.rows {
             let own = &q[row * 5..(row + 1) * 5];
@@ -186,9 +187,9 @@ fn it_acts_by_the_best_draw_of_the_first_critic() {
             assert_eq!(values[row], own[best]);
         }
         let mut again = vec![9.0; batch.rows * D];
-        learner.act(input, &mut memory, Mode::Best, &mut rng, &mut again).unwrap();
+        learner.act(input, ActContext::new(&mut memory, Mode::Best, &mut rng), &mut again).unwrap();
         assert_eq!(again, actions);
-        learner.act(input, &mut memory, Mode::Sample, &mut rng, &mut again).unwrap();
+        learner.act(input, ActContext::new(&mut memory, Mode::Sample, &mut rng), &mut again).unwrap();
         assert_ne!(again, actions);
         assert_eq!(tensors(&mut learner)["noise"].len(), 5 * D);
     });
