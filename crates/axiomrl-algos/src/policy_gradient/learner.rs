@@ -6,7 +6,7 @@ use crate::agent::{LearnError, Learned, Setup, UpdateContext};
 use crate::export::{Answer, Graph, NoGraph, Shown, best};
 use crate::parts::checks::BuildError;
 use crate::parts::input::Vision;
-use crate::parts::torso::Sequences;
+use crate::parts::torso::{MemoryKind, Sequences};
 use crate::policy::{ActContext, ActInput, Actor, Mode};
 use crate::regimes::{ActedRow, Played, RolloutLearner};
 use crate::state::{StateError, StateIo};
@@ -28,6 +28,19 @@ pub struct PolicyShape<'a> {
     /// Values of each observation: of the environment's rewards, and perhaps of those that the learner pays itself.
     pub streams: usize,
     pub log_std_init: f32,
+}
+
+impl<'a> PolicyShape<'a> {
+    /// Policy and value apart, without a memory.
+    pub fn new(vision: Vision, hidden_sizes: &'a [usize], activation: Activation, log_std_init: f32) -> Self {
+        let (memory, head_sizes, shared, aux_head, streams) = (None, &[][..], false, false, 1);
+        Self { vision, hidden_sizes, activation, memory, head_sizes, shared, aux_head, streams, log_std_init }
+    }
+
+    /// With a memory of this kind and width, if it is one, and hidden layers after it.
+    pub fn remembering(self, memory: MemoryKind, width: usize, head_sizes: &'a [usize]) -> Self {
+        Self { memory: memory.cell().map(|cell| (cell, width)), head_sizes, ..self }
+    }
 }
 
 /// A policy that is sampled from, and what it thinks observations are worth.

@@ -5,6 +5,7 @@ use crate::config::Problem;
 use crate::parts::actions::random_actions;
 use crate::parts::checks::BuildError;
 use crate::parts::statistics::{ObsStats, RewardStats};
+use crate::parts::torso::MemoryKind;
 use crate::policy::{ActContext, ActInput, Acting, Actor, Memory, Mode, Policy};
 use crate::state::{StateError, StateIo, Streamed};
 use axiomrl_core::{Metrics, Rollout, RolloutSpec};
@@ -116,6 +117,18 @@ pub struct RolloutSettings {
     pub sequence_length: usize,
     pub gamma: f32,
     pub gae_lambda: f32,
+}
+
+impl RolloutSettings {
+    /// Without a memory.
+    pub fn new(num_steps: usize, gamma: f32, gae_lambda: f32) -> Self {
+        Self { num_steps, sequence_length: 1, gamma, gae_lambda }
+    }
+
+    /// With sequences of this length, where something is remembered.
+    pub fn remembering(self, memory: MemoryKind, sequence_length: usize) -> Self {
+        if memory == MemoryKind::None { self } else { Self { sequence_length, ..self } }
+    }
 }
 
 /// Random steps before the first rollout.

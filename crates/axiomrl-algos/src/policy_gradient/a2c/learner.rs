@@ -26,17 +26,9 @@ pub struct A2cUpdate {
 
 impl A2cLearner {
     pub fn new(config: A2cConfig, setup: &Setup) -> Result<Self, BuildError> {
-        let shape = PolicyShape {
-            vision: config.vision,
-            hidden_sizes: &config.hidden_sizes,
-            activation: config.activation,
-            memory: config.memory.cell().map(|cell| (cell, config.recurrent_hidden_size)),
-            head_sizes: &config.head_sizes,
-            shared: config.shared,
-            aux_head: false,
-            streams: config.streams(),
-            log_std_init: config.log_std_init,
-        };
+        let shape = PolicyShape::new(config.vision, &config.hidden_sizes, config.activation, config.log_std_init)
+            .remembering(config.memory, config.recurrent_hidden_size, &config.head_sizes);
+        let shape = PolicyShape { shared: config.shared, streams: config.streams(), ..shape };
         let mut policy = PolicyValue::new(&shape, setup)?;
         let group = ParamGroup::new(&config.optimizer.config(), &policy.params(), config.max_grad_norm);
         Ok(Self { policy, rule: A2cUpdate { config, group, batch: Minibatch::default() } })

@@ -50,17 +50,7 @@ impl Natural {
 
 impl AcktrLearner {
     pub fn new(config: AcktrConfig, setup: &Setup) -> Result<Self, BuildError> {
-        let shape = PolicyShape {
-            vision: config.vision,
-            hidden_sizes: &config.hidden_sizes,
-            activation: config.activation,
-            memory: None,
-            head_sizes: &[],
-            shared: false,
-            aux_head: false,
-            streams: 1,
-            log_std_init: config.log_std_init,
-        };
+        let shape = PolicyShape::new(config.vision, &config.hidden_sizes, config.activation, config.log_std_init);
         let mut policy = PolicyValue::new(&shape, setup)?;
         let [actor, critic] = policy.net.mlps();
         let rule = AcktrUpdate {

@@ -38,17 +38,7 @@ pub struct TrpoUpdate {
 
 impl TrpoLearner {
     pub fn new(config: TrpoConfig, setup: &Setup) -> Result<Self, BuildError> {
-        let shape = PolicyShape {
-            vision: config.vision,
-            hidden_sizes: &config.hidden_sizes,
-            activation: config.activation,
-            memory: None,
-            head_sizes: &[],
-            shared: false,
-            aux_head: false,
-            streams: 1,
-            log_std_init: config.log_std_init,
-        };
+        let shape = PolicyShape::new(config.vision, &config.hidden_sizes, config.activation, config.log_std_init);
         let mut policy = PolicyValue::new(&shape, setup)?;
         let adam = OptimizerConfig::Adam(AdamConfig { eps: 1e-5, ..AdamConfig::default() });
         let rule = TrpoUpdate {

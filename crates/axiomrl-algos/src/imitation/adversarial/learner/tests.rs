@@ -269,7 +269,7 @@ fn without_an_expert_there_is_a_policy_and_no_training() {
 }
 
 fn gail_rollout() -> crate::regimes::RolloutSettings {
-    crate::regimes::RolloutSettings { num_steps: 4, sequence_length: 1, gamma: 0.9, gae_lambda: 0.9 }
+    crate::regimes::RolloutSettings::new(4, 0.9, 0.9)
 }
 
 #[test]
