@@ -71,8 +71,8 @@ impl Search for Listening {
         }
     }
 
-    fn update(&mut self, _: &mut Params, _: u64, scores: &[f64], _: &mut UpdateContext<'_>) -> Result<(), LearnError> {
-        self.0.lock().unwrap().extend(scores);
+    fn update(&mut self, _: &mut Params, played: Iteration<'_>, _: &mut UpdateContext<'_>) -> Learned {
+        self.0.lock().unwrap().extend(played.scores);
         Ok(())
     }
 
