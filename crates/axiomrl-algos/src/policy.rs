@@ -1,11 +1,12 @@
 //! What acts, and nothing more: input statistics, network, memory and action map, with the spaces they were made for.
 
-use crate::agent::LearnError;
+use crate::agent::{LearnError, Learned};
 use crate::export::{Answer, Graph, NoGraph, Shown, graph_of};
+use crate::parts::actions::random_actions;
 use crate::parts::statistics::{ObsScaling, ObsStats};
 use crate::state::{StateError, StateIo};
 use axiomrl_core::Dataset;
-use axiomrl_envs::{ActionMap, EnvError, ObsBuf, ObsRef, Rng, Spaces, TaskRules};
+use axiomrl_envs::{ActionMap, EnvError, ObsBuf, ObsRef, Rng, Spaces, TaskRules, VecState};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -227,6 +228,24 @@ impl<L: Actor + ?Sized> Acting<L> {
         if let Some(stats) = &mut self.stats {
             stats.count(obs);
         }
+    }
+
+    /// Chooses actions by chance. The memory moves on all the same: what was seen was seen.
+    pub fn act_by_chance(&mut self, state: &VecState, context: ActContext<'_>, actions: &mut [f32]) -> Learned {
+        let ActContext { memory, mode, rng } = context;
+        if memory.width() > 0 {
+            self.with_scaled(state.obs.as_ref(), |learner, obs| {
+                learner.act(ActInput { obs, masks: &state.masks }, ActContext::new(memory, mode, rng), actions)
+            })?;
+        }
+        random_actions(&self.spaces.action, &state.masks, rng, actions);
+        Ok(())
+    }
+
+    /// Takes in what a step of environments `envs` brought, for all that is counted and for the policy itself.
+    pub fn took(&mut self, envs: Range<usize>, actions: &[f32], state: &VecState, memory: &mut Memory) {
+        self.count(state.obs.range(envs.clone()));
+        self.learner.feedback(memory, envs, actions, &state.reward);
     }
 }
 

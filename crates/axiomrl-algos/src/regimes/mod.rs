@@ -7,6 +7,7 @@ mod pace;
 mod population;
 mod replay_settings;
 mod sequence_replay;
+mod streams;
 mod train_ratio;
 
 pub use interactive::{Interactive, InteractiveSettings, LabelLearner, Labels};
