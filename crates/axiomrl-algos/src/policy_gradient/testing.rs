@@ -92,17 +92,21 @@ pub fn update(learner: &mut dyn RolloutLearner, noise: &Noise) -> (bool, BTreeMa
     (done, metrics.take().into_iter().map(|(name, value)| (name.into_owned(), value)).collect())
 }
 
-/// Every tensor that is learned, by name.
-pub fn tensors(learner: &mut dyn RolloutLearner) -> BTreeMap<String, Vec<f32>> {
+/// Every tensor that a learner saves, by name, moments of optimisers included.
+pub fn saved(learner: &mut dyn RolloutLearner) -> BTreeMap<String, Vec<f32>> {
     let mut snapshot = Snapshot::default();
     let mut io = StateIo::save(&mut snapshot, None);
     io.policy(|io| learner.visit_policy(io)).unwrap();
     learner.visit_state(&mut io).unwrap();
     let all = snapshot.policy.tensors.into_iter().chain(snapshot.training.tensors);
+    all.map(|(name, tensor)| (name, tensor.values)).collect()
+}
+
+/// Every tensor that is learned, by name.
+pub fn tensors(learner: &mut dyn RolloutLearner) -> BTreeMap<String, Vec<f32>> {
     // What optimisers keep: Adam its moments, RMSProp its running squares.
     let kept = [".m", ".v", ".square", ".mean", ".velocity"];
-    let networks = all.filter(|(name, _)| !kept.iter().any(|end| name.ends_with(end)));
-    networks.map(|(name, tensor)| (name, tensor.values)).collect()
+    saved(learner).into_iter().filter(|(name, _)| !kept.iter().any(|end| name.ends_with(end))).collect()
 }
 
 /// "policy.vision.conv.0.weight" is of the network "policy.vision"; "policy.0.weight" of "policy".

@@ -115,7 +115,7 @@ impl AdversarialLearner {
         if outcomes {
             of_expert.log_prob = expert_log_probs(self.generator.as_mut(), expert, &chosen, unrewarded.statistics)?;
         }
-        Ok(self.discriminator.step(&of_expert, &of_policy, rate, context)?)
+        self.discriminator.step(&of_expert, &of_policy, rate, context)
     }
 
     /// Pays every step by the discriminator as it is now. The mean is never taken away from rewards: it is what the form of the
