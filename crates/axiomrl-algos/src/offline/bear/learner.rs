@@ -1,6 +1,6 @@
 //! The update of action model, critics, actor and the weight of their distance.
 
-use super::super::action_vae::{ActionVae, VaeSettings};
+use super::super::action_vae::{ActionVae, vae_settings};
 use super::super::candidates::{choose_best, choose_best_onnx};
 use super::super::twin_critic::{Ascent, TwinCritic, ascend, scores};
 use super::BearConfig;
@@ -52,14 +52,7 @@ impl BearLearner {
         let (d, mut rng) = (setup.action_width(), setup.rng("init"));
         let encoder = ObsEncoder::new(setup.observation_space(), config.vision, &Init::pytorch(), &mut rng)?;
         let (seen, hidden, activation) = (encoder.width(), &config.hidden_sizes, config.activation);
-        let settings = VaeSettings {
-            hidden: &config.vae_hidden_sizes,
-            activation,
-            latent: config.latent_size,
-            latent_clip: config.latent_clip,
-            kl_weight: config.kl_weight,
-        };
-        let vae = ActionVae::new(&settings, seen, d, &mut rng);
+        let vae = ActionVae::new(&vae_settings!(config), seen, d, &mut rng);
         let mut actor = Mlp::new(MlpSpec::new(seen, hidden, 2 * d, activation), 1, &Init::pytorch(), &mut rng);
         let adam = OptimizerConfig::Adam(AdamConfig::default());
         let mut noise = Vec::new();
