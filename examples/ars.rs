@@ -6,7 +6,7 @@
 
 mod common;
 
-use axiomrl_algos::{ActInput, Memory, Mode};
+use axiomrl_algos::{ActContext, ActInput, Memory, Mode};
 use axiomrl_envs::ObsRef;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for (name, state) in states {
         let (mut action, mut rng) = ([0.0], axiomrl_core::stream(0, "example"));
         let input = ActInput::of(ObsRef::of_floats(1, &state));
-        best.policy.act(input, &mut Memory::new(1, 0), Mode::Best, &mut rng, &mut action)?;
+        best.policy.act(input, ActContext::new(&mut Memory::new(1, 0), Mode::Best, &mut rng), &mut action)?;
         println!("pushes      {} when the pole {name}", if action[0] > 0.5 { "right" } else { "left" });
     }
     Ok(())

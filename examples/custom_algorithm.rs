@@ -94,14 +94,7 @@ fn argmax(values: &[f32]) -> usize {
 }
 
 impl Actor for LinearQLearner {
-    fn act(
-        &mut self,
-        input: ActInput<'_>,
-        _memory: &mut Memory,
-        _mode: Mode,
-        _rng: &mut Rng,
-        actions: &mut [f32],
-    ) -> Result<(), LearnError> {
+    fn act(&mut self, input: ActInput<'_>, _context: ActContext<'_>, actions: &mut [f32]) -> Result<(), LearnError> {
         for (row, action) in actions.iter_mut().enumerate() {
             *action = argmax(&self.q_values(input.obs.row(row).floats)) as f32;
         }
@@ -114,15 +107,9 @@ impl Actor for LinearQLearner {
 }
 
 impl ReplayLearner for LinearQLearner {
-    fn explore(
-        &mut self,
-        input: ActInput<'_>,
-        memory: &mut Memory,
-        _clock: Clock,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) -> Result<(), LearnError> {
-        self.act(input, memory, Mode::Best, rng, actions)?;
+    fn explore(&mut self, input: ActInput<'_>, _clock: Clock, context: ActContext<'_>, actions: &mut [f32]) -> Learned {
+        let ActContext { memory, rng, .. } = context;
+        self.act(input, ActContext::new(memory, Mode::Best, rng), actions)?;
         let choices = self.weights.len() / (self.inputs + 1);
         for action in actions {
             if random::uniform(rng) < f64::from(self.config.epsilon) {
@@ -132,12 +119,7 @@ impl ReplayLearner for LinearQLearner {
         Ok(())
     }
 
-    fn update(
-        &mut self,
-        batch: &Batch,
-        context: &mut UpdateContext<'_>,
-        errors: &mut Vec<f32>,
-    ) -> Result<(), LearnError> {
+    fn update(&mut self, batch: &Batch, context: &mut UpdateContext<'_>) -> Result<(), LearnError> {
         let step = self.config.learning_rate / batch.rows as f32;
         let mut change = vec![0.0; self.weights.len()];
         for row in 0..batch.rows {
@@ -148,10 +130,10 @@ impl ReplayLearner for LinearQLearner {
             let error = target - self.q_values(state)[action];
             let own = &mut change[action * (self.inputs + 1)..(action + 1) * (self.inputs + 1)];
             own.iter_mut().zip(state.iter().chain(&[1.0])).for_each(|(w, x)| *w += step * error * x);
-            errors.push(error.abs());
+            context.errors.push(error.abs());
         }
         self.weights.iter_mut().zip(&change).for_each(|(w, change)| *w += change);
-        context.metrics.add("td_error_mean", errors.iter().sum::<f32>() / batch.rows as f32);
+        context.metrics.add("td_error_mean", context.errors.iter().sum::<f32>() / batch.rows as f32);
         Ok(())
     }
 

@@ -7,7 +7,7 @@
 
 mod common;
 
-use axiomrl_algos::{ActInput, Memory, Mode};
+use axiomrl_algos::{ActContext, ActInput, Memory, Mode};
 use axiomrl_envs::rng::stream;
 use axiomrl_envs::{Purpose, Seeding};
 use axiomrl_run::catalogue::Catalogue;
@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     while episodes < EPISODES {
         let mut forgotten = Memory::new(1, policy.memory_width());
         let input = ActInput::of(env.state().obs.as_ref());
-        policy.act(input, &mut forgotten, Mode::Best, &mut rng, &mut action)?;
+        policy.act(input, ActContext::new(&mut forgotten, Mode::Best, &mut rng), &mut action)?;
         env.step(0..1, &action)?;
         steps += 1;
         episodes += env.state().episodes.len();

@@ -84,6 +84,9 @@ pub enum LearnError {
     Other(#[from] Box<dyn Error + Send + Sync>),
 }
 
+/// What acting and learning come to.
+pub type Learned<T = ()> = Result<T, LearnError>;
+
 /// Somebody who knows what to do: a trained policy, or rules that were written down. Nothing is remembered between calls.
 pub trait Expert: Send {
     /// The best action for each row of raw observations; Box actions in [−1, 1].
@@ -225,9 +228,16 @@ pub struct UpdateContext<'a> {
     pub closes_burst: bool,
     pub rng: &'a mut Rng,
     pub metrics: &'a mut Metrics,
+    /// To be filled with one absolute error per row where priorities are in use: of a whole sequence, where the learner remembers.
+    pub errors: Vec<f32>,
 }
 
-impl UpdateContext<'_> {
+impl<'a> UpdateContext<'a> {
+    /// An update that is a burst of its own.
+    pub fn new(clock: Clock, rng: &'a mut Rng, metrics: &'a mut Metrics) -> Self {
+        Self { clock, closes_burst: true, rng, metrics, errors: Vec::new() }
+    }
+
     /// The number of this update, from 1.
     pub fn number(&self) -> u64 {
         self.clock.updates + 1

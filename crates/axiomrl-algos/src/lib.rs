@@ -24,10 +24,12 @@ pub mod state;
 mod testing;
 pub mod world_model;
 
-pub use agent::{Agent, Clock, Diverged, Expert, ExpertSource, LearnError, Need, Phases, Setup, UpdateContext};
+pub use agent::{
+    Agent, Clock, Diverged, Expert, ExpertSource, LearnError, Learned, Need, Phases, Setup, UpdateContext,
+};
 pub use config::{ConfigError, RunConfig};
 pub use export::NoGraph;
-pub use policy::{ActInput, Acting, Actor, Imagines, Memory, Mode, Picture, Policy};
+pub use policy::{ActContext, ActInput, Acting, Actor, Imagines, Memory, Mode, Picture, Policy};
 pub use regimes::Learner;
 pub use registry::{AlgoEntry, find, names, registry};
 pub use state::{Section, Snapshot, StateError, StateIo, StoreIo, Streamed, TensorData};

@@ -1,11 +1,12 @@
 //! What acts, and nothing more: input statistics, network, memory and action map, with the spaces they were made for.
 
-use crate::agent::LearnError;
+use crate::agent::{LearnError, Learned};
 use crate::export::{Answer, Graph, NoGraph, Shown, graph_of};
+use crate::parts::actions::random_actions;
 use crate::parts::statistics::{ObsScaling, ObsStats};
 use crate::state::{StateError, StateIo};
 use axiomrl_core::Dataset;
-use axiomrl_envs::{ActionMap, EnvError, ObsBuf, ObsRef, Rng, Spaces, TaskRules};
+use axiomrl_envs::{ActionMap, EnvError, ObsBuf, ObsRef, Rng, Spaces, TaskRules, VecState};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -80,6 +81,20 @@ pub enum Mode {
     Sample,
 }
 
+/// What acting may use besides what is seen.
+pub struct ActContext<'a> {
+    /// It moves on with every observation.
+    pub memory: &'a mut Memory,
+    pub mode: Mode,
+    pub rng: &'a mut Rng,
+}
+
+impl<'a> ActContext<'a> {
+    pub fn new(memory: &'a mut Memory, mode: Mode, rng: &'a mut Rng) -> Self {
+        Self { memory, mode, rng }
+    }
+}
+
 /// An image of numbers from 0 to 1, channels last.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Picture {
@@ -113,15 +128,8 @@ pub trait Actor: Send {
         None
     }
 
-    /// Chooses an action for every row. `memory` moves on with every observation; it was emptied where an episode begins.
-    fn act(
-        &mut self,
-        input: ActInput<'_>,
-        memory: &mut Memory,
-        mode: Mode,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) -> Result<(), LearnError>;
+    /// Chooses an action for every row. The memory was emptied where an episode begins.
+    fn act(&mut self, input: ActInput<'_>, context: ActContext<'_>, actions: &mut [f32]) -> Result<(), LearnError>;
 
     /// What was really done and what it brought, for policies that act on it: chance may have overruled their choice.
     fn feedback(&mut self, _memory: &mut Memory, _envs: Range<usize>, _actions: &[f32], _rewards: &[f32]) {}
@@ -152,14 +160,7 @@ pub trait Policy: Send {
     fn memory_width(&self) -> usize;
 
     /// Chooses actions on raw observations; Box actions lie in [−1, 1].
-    fn act(
-        &mut self,
-        input: ActInput<'_>,
-        memory: &mut Memory,
-        mode: Mode,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) -> Result<(), LearnError>;
+    fn act(&mut self, input: ActInput<'_>, context: ActContext<'_>, actions: &mut [f32]) -> Result<(), LearnError>;
 
     /// As [`Actor::feedback`].
     fn feedback(&mut self, memory: &mut Memory, envs: Range<usize>, actions: &[f32], rewards: &[f32]);
@@ -228,6 +229,24 @@ impl<L: Actor + ?Sized> Acting<L> {
             stats.count(obs);
         }
     }
+
+    /// Chooses actions by chance. The memory moves on all the same: what was seen was seen.
+    pub fn act_by_chance(&mut self, state: &VecState, context: ActContext<'_>, actions: &mut [f32]) -> Learned {
+        let ActContext { memory, mode, rng } = context;
+        if memory.width() > 0 {
+            self.with_scaled(state.obs.as_ref(), |learner, obs| {
+                learner.act(ActInput { obs, masks: &state.masks }, ActContext::new(memory, mode, rng), actions)
+            })?;
+        }
+        random_actions(&self.spaces.action, &state.masks, rng, actions);
+        Ok(())
+    }
+
+    /// Takes in what a step of environments `envs` brought, for all that is counted and for the policy itself.
+    pub fn took(&mut self, envs: Range<usize>, actions: &[f32], state: &VecState, memory: &mut Memory) {
+        self.count(state.obs.range(envs.clone()));
+        self.learner.feedback(memory, envs, actions, &state.reward);
+    }
 }
 
 impl<L: Actor + ?Sized> Policy for Acting<L> {
@@ -243,16 +262,12 @@ impl<L: Actor + ?Sized> Policy for Acting<L> {
         self.learner.memory_width()
     }
 
-    fn act(
-        &mut self,
-        input: ActInput<'_>,
-        memory: &mut Memory,
-        mode: Mode,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) -> Result<(), LearnError> {
+    fn act(&mut self, input: ActInput<'_>, context: ActContext<'_>, actions: &mut [f32]) -> Result<(), LearnError> {
+        let ActContext { memory, mode, rng } = context;
         memory.empty_at_starts();
-        self.with_scaled(input.obs, |learner, obs| learner.act(ActInput { obs, ..input }, memory, mode, rng, actions))?;
+        self.with_scaled(input.obs, |learner, obs| {
+            learner.act(ActInput { obs, ..input }, ActContext::new(memory, mode, rng), actions)
+        })?;
         memory.starts.fill(false);
         Ok(())
     }

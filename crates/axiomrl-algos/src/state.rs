@@ -2,7 +2,7 @@
 
 use axiomrl_core::{Metrics, PagedStore, Rng, load_rng, save_rng};
 use axiomrl_envs::RunningStats;
-use axiomrl_nn::{ConvNet, Decoder, Mlp, NnError, Optimizer, Params, Recurrent, ResidualNet, Rssm, Transformer};
+use axiomrl_nn::{NamedTensors, Optimizer, Params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -82,36 +82,6 @@ enum Way<'a> {
     Load(&'a Snapshot),
 }
 
-/// A network that hands out its tensors by name and takes them back.
-pub trait NamedTensors {
-    fn give(&self, prefix: &str, put: &mut dyn FnMut(String, Vec<usize>, Vec<f32>));
-    fn take(
-        &mut self,
-        prefix: &str,
-        get: &mut dyn FnMut(&str) -> Option<(Vec<usize>, Vec<f32>)>,
-    ) -> Result<(), NnError>;
-}
-
-macro_rules! named_tensors {
-    ($($network:ty),*) => {$(
-        impl NamedTensors for $network {
-            fn give(&self, prefix: &str, put: &mut dyn FnMut(String, Vec<usize>, Vec<f32>)) {
-                self.export(prefix, put);
-            }
-
-            fn take(
-                &mut self,
-                prefix: &str,
-                get: &mut dyn FnMut(&str) -> Option<(Vec<usize>, Vec<f32>)>,
-            ) -> Result<(), NnError> {
-                self.import(prefix, get)
-            }
-        }
-    )*};
-}
-
-named_tensors!(Mlp, ConvNet, Decoder, ResidualNet, Recurrent, Rssm, Transformer);
-
 impl<'a> StateIo<'a> {
     /// Saves into `to`; without `stores`, stores are left out.
     pub fn save(to: &'a mut Snapshot, stores: Option<&'a mut dyn StoreIo>) -> Self {
@@ -162,13 +132,13 @@ impl<'a> StateIo<'a> {
         let name = self.named(name);
         match self.side() {
             Side::Save(to) => {
-                net.give(&name, &mut |key, shape, values| {
+                net.export(&name, &mut |key, shape, values| {
                     to.tensors.insert(key, TensorData { shape, values });
                 });
                 Ok(())
             }
             Side::Load(from) => net
-                .take(&name, &mut |key| from.tensors.get(key).map(|t| (t.shape.clone(), t.values.clone())))
+                .import(&name, &mut |key| from.tensors.get(key).map(|t| (t.shape.clone(), t.values.clone())))
                 .map_err(|e| misfit(&name, e)),
         }
     }

@@ -65,12 +65,12 @@ pub fn changed<L: ReplayLearner>(learner: &mut L, work: impl FnOnce(&mut L)) -> 
 pub fn with_context<R>(work: impl FnOnce(&mut UpdateContext<'_>) -> R) -> R {
     let (mut rng, mut metrics) = (stream(9, "learn"), Metrics::default());
     let clock = Clock { env_steps: 10, updates: 1, at: 10, total: 100 };
-    work(&mut UpdateContext { clock, closes_burst: true, rng: &mut rng, metrics: &mut metrics })
+    work(&mut UpdateContext::new(clock, &mut rng, &mut metrics))
 }
 
 /// One update.
 pub fn update(learner: &mut dyn ReplayLearner, batch: &Batch) {
-    with_context(|context| learner.update(batch, context, &mut Vec::new()).unwrap());
+    with_context(|context| learner.update(batch, context).unwrap());
 }
 
 /// One update after which the network `target` must have moved by `tau` towards `online` as it then is, and no further.

@@ -2,7 +2,7 @@
 
 mod common;
 
-use axiomrl_algos::{ActInput, Memory, Mode};
+use axiomrl_algos::{ActContext, ActInput, Memory, Mode};
 use axiomrl_envs::rng::stream;
 use axiomrl_envs::{ObsRef, Purpose, Seeding, VecEnv};
 use axiomrl_run::catalogue::Catalogue;
@@ -69,7 +69,7 @@ fn stepped(shop: &Workshop) -> (Vec<Vec<f32>>, Vec<f32>) {
         let state = env.state();
         rows.push(numbers(state.obs.as_ref()));
         let input = ActInput { obs: state.obs.as_ref(), masks: &state.masks };
-        policy.act(input, &mut memory, Mode::Best, &mut rng, &mut action).unwrap();
+        policy.act(input, ActContext::new(&mut memory, Mode::Best, &mut rng), &mut action).unwrap();
         policy.action_map().to_env(&action, &mut executed);
         actions.extend_from_slice(&executed);
         env.step(0..1, &executed).unwrap();

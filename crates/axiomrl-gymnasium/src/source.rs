@@ -8,7 +8,7 @@ use crate::worker::{Opened, Trouble, Worker, WorkerOptions};
 use crate::workers::Workers;
 use axiomrl_envs::names::{did_you_mean, nearest, short};
 use axiomrl_envs::{EnvError, EnvSource, Purpose, Seeding, Spaces, VecEnv, Wrapping};
-use axiomrl_run::catalogue::{EnvFactory, EnvResolver};
+use axiomrl_run::catalogue::{EnvFactory, EnvResolver, Sourced};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -45,12 +45,7 @@ fn looks_like_an_id(name: &str) -> bool {
 }
 
 impl EnvFactory for GymResolver {
-    fn source(
-        &self,
-        name: &str,
-        kwargs: &Map<String, Value>,
-        wrapping: Wrapping,
-    ) -> Result<Arc<dyn EnvSource>, EnvError> {
+    fn source(&self, name: &str, kwargs: &Map<String, Value>, wrapping: Wrapping) -> Sourced {
         let settings = Settings::take(name, kwargs)?;
         let (start_timeout, step_timeout) = (settings.start_timeout, settings.step_timeout);
         let python = python::executable(self.python.as_deref());

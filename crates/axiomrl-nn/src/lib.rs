@@ -62,7 +62,7 @@ pub use kernels::math;
 pub use kfac::{Kfac, WIDEST_FACTOR};
 pub use layout::TensorLayout;
 pub use mlp::{Captured, Mlp, MlpPass, MlpSpec};
-pub use named::{export_flat, import_flat};
+pub use named::NamedTensors;
 pub use optim::{
     Adam, AdamConfig, LaProp, LaPropConfig, Optimizer, OptimizerConfig, RmsProp, RmsPropConfig, Sgd, SgdConfig,
     clip_scale, global_norm,

@@ -1,29 +1,40 @@
 //! Named per-layer tensors out of a flat vector and back, for files.
 //!
 //! Names are `<prefix>.<member>.<layer>.weight` and so on; the member part is there only in ensembles, the prefix only when
-//! it is not empty. Works on anything with a network's layout: parameters, Adam's moments.
+//! it is not empty.
 
 use crate::error::NnError;
 use crate::kernels::transpose::transpose;
 use crate::layout::TensorLayout;
-use crate::mlp::MlpSpec;
+use crate::params::Params;
 
-/// Hands out every tensor of a flat vector `[members, parameters]`, weights as `[out, in]`.
-pub fn export_flat(spec: &MlpSpec, values: &[f32], prefix: &str, put: &mut dyn FnMut(String, Vec<usize>, Vec<f32>)) {
-    export_layout(&spec.layout(), values, prefix, put);
+/// A network whose tensors have names and a place in its flat parameters.
+pub trait NamedTensors {
+    /// Where each tensor lies in the flat parameters of a member, and these parameters.
+    fn tensors(&self) -> (Vec<TensorLayout>, &Params);
+
+    fn params_mut(&mut self) -> &mut Params;
+
+    /// Hands out every tensor by name, weights as `[out, in]`.
+    fn export(&self, prefix: &str, put: &mut dyn FnMut(String, Vec<usize>, Vec<f32>)) {
+        let (layout, params) = self.tensors();
+        export_layout(&layout, params.as_slice(), prefix, put);
+    }
+
+    /// Reads every tensor back. The error names the first that is missing or has another shape; the network is then unchanged.
+    fn import(
+        &mut self,
+        prefix: &str,
+        get: &mut dyn FnMut(&str) -> Option<(Vec<usize>, Vec<f32>)>,
+    ) -> Result<(), NnError> {
+        let (layout, params) = self.tensors();
+        let values = import_layout(&layout, params.members(), prefix, get)?;
+        self.params_mut().make_mut().copy_from_slice(&values);
+        Ok(())
+    }
 }
 
-/// Collects a flat vector from named tensors; the error names the first that is missing or has another shape.
-pub fn import_flat(
-    spec: &MlpSpec,
-    members: usize,
-    prefix: &str,
-    get: &mut dyn FnMut(&str) -> Option<(Vec<usize>, Vec<f32>)>,
-) -> Result<Vec<f32>, NnError> {
-    import_layout(&spec.layout(), members, prefix, get)
-}
-
-/// As [`export_flat`], for a network of any kind given by its layout.
+/// Hands out every tensor of a flat vector `[members, parameters]`.
 pub fn export_layout(
     layout: &[TensorLayout],
     values: &[f32],
@@ -49,8 +60,8 @@ pub fn export_layout(
     }
 }
 
-/// As [`import_flat`], for a network of any kind given by its layout.
-pub fn import_layout(
+/// Collects a flat vector from named tensors.
+fn import_layout(
     layout: &[TensorLayout],
     members: usize,
     prefix: &str,

@@ -2,7 +2,7 @@
 
 use crate::errors::Raised;
 use crate::guard::compute;
-use axiomrl_algos::{ActInput, Memory, Mode, Policy, Section, Snapshot, StateIo, TensorData};
+use axiomrl_algos::{ActContext, ActInput, Memory, Mode, Policy, Section, Snapshot, StateIo, TensorData};
 use axiomrl_envs::{ObsRef, Rng};
 use axiomrl_run::evaluate::{EvalOptions, Evaluation, Evaluator};
 use axiomrl_run::experiment::SessionError;
@@ -78,7 +78,7 @@ impl Question {
         let (mut chosen, mut actions) = (vec![0.0; self.rows * width], vec![0.0; self.rows * width]);
         let obs = ObsRef { rows: self.rows, floats: &self.floats, bytes: &self.bytes };
         let input = ActInput { obs, masks: &self.masks };
-        policy.act(input, &mut memory, self.mode, rng, &mut chosen).map_err(|error| error.raised())?;
+        policy.act(input, ActContext::new(&mut memory, self.mode, rng), &mut chosen).map_err(|error| error.raised())?;
         policy.action_map().to_env(&chosen, &mut actions);
         Ok(Answer { actions, memory: memory.state })
     }

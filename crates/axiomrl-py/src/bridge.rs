@@ -5,7 +5,7 @@ use axiomrl_envs::{
     EnvError, EnvSource, Frame, GoalParts, Purpose, Rows, Seeding, Spaces, TaskRules, VecEnv, Wrapping,
 };
 use axiomrl_gymnasium::{Arrays, Bridge, GymVecEnv};
-use axiomrl_run::catalogue::{Catalogue, EnvFactory, EnvResolver};
+use axiomrl_run::catalogue::{Catalogue, EnvFactory, EnvResolver, Sourced};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -60,12 +60,7 @@ impl<'py> FromPyObject<'_, 'py> for Maker {
 }
 
 impl EnvFactory for Maker {
-    fn source(
-        &self,
-        name: &str,
-        kwargs: &Map<String, Value>,
-        wrapping: Wrapping,
-    ) -> Result<Arc<dyn EnvSource>, EnvError> {
+    fn source(&self, name: &str, kwargs: &Map<String, Value>, wrapping: Wrapping) -> Sourced {
         let kwargs = Value::Object(kwargs.clone()).to_string();
         let mut source = PySource { maker: self.clone(), kwargs, wrapping, spaces: None };
         // Whoever is wrong about the name or the options hears it now.

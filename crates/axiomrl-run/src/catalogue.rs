@@ -15,14 +15,12 @@ use axiomrl_envs::{EachEnv, Env, EnvError, EnvSource, NoEnv, Spaces, Wrapping};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
+/// A source, or why there is none.
+pub type Sourced = Result<Arc<dyn EnvSource>, EnvError>;
+
 /// Makes sources of an environment: with the options of a run file, and what is wrapped round it.
 pub trait EnvFactory: Send + Sync {
-    fn source(
-        &self,
-        name: &str,
-        kwargs: &Map<String, Value>,
-        wrapping: Wrapping,
-    ) -> Result<Arc<dyn EnvSource>, EnvError>;
+    fn source(&self, name: &str, kwargs: &Map<String, Value>, wrapping: Wrapping) -> Sourced;
 }
 
 /// A function that makes an environment is a factory; it takes no options.
@@ -31,12 +29,7 @@ where
     F: Fn() -> E + Clone + Send + Sync + 'static,
     E: Env + 'static,
 {
-    fn source(
-        &self,
-        name: &str,
-        kwargs: &Map<String, Value>,
-        wrapping: Wrapping,
-    ) -> Result<Arc<dyn EnvSource>, EnvError> {
+    fn source(&self, name: &str, kwargs: &Map<String, Value>, wrapping: Wrapping) -> Sourced {
         if let Some(key) = kwargs.keys().next() {
             let problem = format!("unknown option `{key}`; it takes none");
             return Err(EnvError::BadOption { env: name.to_owned(), problem });
@@ -67,12 +60,7 @@ impl<F> EnvFactory for WithOptions<F>
 where
     F: Fn(&Map<String, Value>) -> Result<Box<dyn Env>, EnvError> + Clone + Send + Sync + 'static,
 {
-    fn source(
-        &self,
-        name: &str,
-        kwargs: &Map<String, Value>,
-        wrapping: Wrapping,
-    ) -> Result<Arc<dyn EnvSource>, EnvError> {
+    fn source(&self, name: &str, kwargs: &Map<String, Value>, wrapping: Wrapping) -> Sourced {
         if let Some(key) = kwargs.keys().find(|key| !self.names.contains(key)) {
             let problem = format!("unknown option `{key}`; it takes {}", self.names.join(", "));
             return Err(EnvError::BadOption { env: name.to_owned(), problem });
@@ -88,12 +76,7 @@ where
 pub struct Batches<S>(pub Arc<S>);
 
 impl<S: EnvSource + 'static> EnvFactory for Batches<S> {
-    fn source(
-        &self,
-        name: &str,
-        kwargs: &Map<String, Value>,
-        wrapping: Wrapping,
-    ) -> Result<Arc<dyn EnvSource>, EnvError> {
+    fn source(&self, name: &str, kwargs: &Map<String, Value>, wrapping: Wrapping) -> Sourced {
         let refuse = |problem: String| Err(EnvError::BadOption { env: name.to_owned(), problem });
         if let Some(key) = kwargs.keys().next() {
             return refuse(format!("unknown option `{key}`; it takes none"));
@@ -139,12 +122,7 @@ impl EnvEntry {
 struct Native;
 
 impl EnvFactory for Native {
-    fn source(
-        &self,
-        name: &str,
-        kwargs: &Map<String, Value>,
-        wrapping: Wrapping,
-    ) -> Result<Arc<dyn EnvSource>, EnvError> {
+    fn source(&self, name: &str, kwargs: &Map<String, Value>, wrapping: Wrapping) -> Sourced {
         native::source(name, kwargs, wrapping)
     }
 }
@@ -269,12 +247,7 @@ impl Catalogue {
     }
 
     /// The environments called `name`, with these options.
-    pub fn source(
-        &self,
-        name: &str,
-        kwargs: &Map<String, Value>,
-        wrapping: Wrapping,
-    ) -> Result<Arc<dyn EnvSource>, EnvError> {
+    pub fn source(&self, name: &str, kwargs: &Map<String, Value>, wrapping: Wrapping) -> Sourced {
         if let Some(entry) = self.find_environment(name) {
             return entry.factory.source(name, kwargs, wrapping);
         }

@@ -1,6 +1,6 @@
 //! The one way to measure a policy, used while training, by `axiomrl eval` and from Python.
 
-use axiomrl_algos::{ActInput, LearnError, Memory, Mode, Policy};
+use axiomrl_algos::{ActContext, ActInput, LearnError, Memory, Mode, Policy};
 use axiomrl_envs::{EnvError, EnvSource, Purpose, Seeding, Stepping, VecEnv, rng::stream};
 use serde::Serialize;
 use std::sync::Arc;
@@ -171,7 +171,7 @@ fn play_group(
         }
         let state = env.state();
         let input = ActInput { obs: state.obs.range(0..count), masks: &state.masks[..count * masks] };
-        policy.act(input, &mut memory, mode, &mut rng, &mut actions[..count * width])?;
+        policy.act(input, ActContext::new(&mut memory, mode, &mut rng), &mut actions[..count * width])?;
         policy.action_map().to_env(&actions, &mut executed);
         match env.stepping() {
             Stepping::Whole => {

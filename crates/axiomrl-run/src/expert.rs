@@ -5,7 +5,7 @@ use crate::policy::TrainedPolicy;
 use axiomrl_algos::agent::{Expert, ExpertSource};
 use axiomrl_algos::config::Problem;
 use axiomrl_algos::parts::checks::BuildError;
-use axiomrl_algos::{ActInput, LearnError, Memory, Mode, RunConfig};
+use axiomrl_algos::{ActContext, ActInput, LearnError, Memory, Mode, RunConfig};
 use axiomrl_envs::{ActionMap, Rng, Spaces, scripted};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -74,6 +74,6 @@ impl Trained {
 impl Expert for Trained {
     fn act(&mut self, input: ActInput<'_>, actions: &mut [f32]) -> Result<(), LearnError> {
         let mut memory = Memory::new(input.rows(), 0);
-        self.policy.policy.act(input, &mut memory, Mode::Best, &mut self.rng, actions)
+        self.policy.policy.act(input, ActContext::new(&mut memory, Mode::Best, &mut self.rng), actions)
     }
 }

@@ -133,7 +133,8 @@ pub mod prelude {
     pub use axiomrl_algos::regimes::{Learner, Played, ReplayLearner, ReplaySettings, RolloutLearner, RolloutSettings};
     pub use axiomrl_algos::registry::{About, ActionKind, Algorithm, Settings};
     pub use axiomrl_algos::{
-        ActInput, Actor, Clock, LearnError, Memory, Mode, Policy, Setup, StateError, StateIo, UpdateContext,
+        ActContext, ActInput, Actor, Clock, LearnError, Learned, Memory, Mode, Policy, Setup, StateError, StateIo,
+        UpdateContext,
     };
 
     pub use axiomrl_run::catalogue::{Batches, Catalogue, EnvFactory, EnvResolver, WithOptions};

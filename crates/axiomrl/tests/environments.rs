@@ -319,7 +319,7 @@ fn what_does_not_fit_is_refused_with_the_remedy() {
     let mut action = [9.0];
     let (mut memory, mut rng) = (Memory::new(1, 0), Seeding::new(0, "test").rng(0));
     let input = ActInput::of(ObsRef::of_floats(1, &[0.0, 1.0]));
-    alone.policy.act(input, &mut memory, Mode::Best, &mut rng, &mut action).unwrap();
+    alone.policy.act(input, ActContext::new(&mut memory, Mode::Best, &mut rng), &mut action).unwrap();
     assert!(action[0] == 0.0 || action[0] == 1.0);
 
     let mut builtin = Catalogue::builtin();

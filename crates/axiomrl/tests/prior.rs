@@ -51,14 +51,7 @@ impl Algorithm for Watcher {
 }
 
 impl Actor for Watcher {
-    fn act(
-        &mut self,
-        _: ActInput<'_>,
-        _: &mut Memory,
-        _: Mode,
-        _: &mut Rng,
-        actions: &mut [f32],
-    ) -> Result<(), LearnError> {
+    fn act(&mut self, _: ActInput<'_>, _context: ActContext<'_>, actions: &mut [f32]) -> Result<(), LearnError> {
         actions.fill(0.0);
         Ok(())
     }
@@ -69,7 +62,7 @@ impl Actor for Watcher {
 }
 
 impl ReplayLearner for Watcher {
-    fn update(&mut self, batch: &Batch, context: &mut UpdateContext<'_>, _: &mut Vec<f32>) -> Result<(), LearnError> {
+    fn update(&mut self, batch: &Batch, context: &mut UpdateContext<'_>) -> Result<(), LearnError> {
         let recorded = batch.reward.iter().filter(|&&reward| reward == RECORDED).count();
         SEEN.lock().unwrap().push((context.clock.env_steps, recorded, batch.rows - recorded));
         Ok(())

@@ -112,11 +112,9 @@ fn a_learner_that_says_nothing_is_refused() {
     impl Actor for Silent {
         fn act(
             &mut self,
-            _input: crate::ActInput<'_>,
-            _memory: &mut crate::Memory,
-            _mode: crate::Mode,
-            _rng: &mut axiomrl_envs::Rng,
-            _actions: &mut [f32],
+            _: crate::ActInput<'_>,
+            _: crate::ActContext<'_>,
+            _: &mut [f32],
         ) -> Result<(), crate::LearnError> {
             Ok(())
         }

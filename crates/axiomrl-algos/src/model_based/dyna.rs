@@ -8,11 +8,11 @@ use super::rollouts::{DataRange, Imagination, Imagining, branch};
 use super::schedule::{Retention, RolloutLength};
 use super::termination::{Ends, Termination};
 use crate::actor_critic::{AcConfig, AcLearner};
-use crate::agent::{Clock, LearnError, Setup, UpdateContext};
+use crate::agent::{Clock, LearnError, Learned, Setup, UpdateContext};
 use crate::config::Problem;
 use crate::export::{Answer, Graph, NoGraph, Shown};
 use crate::parts::checks::BuildError;
-use crate::policy::{ActInput, Actor, Memory, Mode};
+use crate::policy::{ActContext, ActInput, Actor, Memory, Mode};
 use crate::regimes::{Preparation, ReplayLearner};
 use crate::state::{StateError, StateIo};
 use axiomrl_core::random::below;
@@ -194,7 +194,7 @@ impl DynaLearner {
                 stats.scale_into(obs, scaled);
                 obs = scaled.as_ref();
             }
-            policy.act(ActInput::of(obs), &mut Memory::new(rows, 0), Mode::Sample, rng, actions)
+            policy.act(ActInput::of(obs), ActContext::new(&mut Memory::new(rows, 0), Mode::Sample, rng), actions)
         };
         branch(&imagination, starts, self.work.length, &mut rng, &mut act, &mut self.imagined)
     }
@@ -237,15 +237,8 @@ fn range_of(given: Preparation<'_>, width: usize) -> Result<DataRange, LearnErro
 }
 
 impl Actor for DynaLearner {
-    fn act(
-        &mut self,
-        input: ActInput<'_>,
-        memory: &mut Memory,
-        mode: Mode,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) -> Result<(), LearnError> {
-        self.policy.act(input, memory, mode, rng, actions)
+    fn act(&mut self, input: ActInput<'_>, context: ActContext<'_>, actions: &mut [f32]) -> Result<(), LearnError> {
+        self.policy.act(input, context, actions)
     }
 
     fn onnx(&self, graph: &mut Graph, shown: Shown) -> Result<Answer, NoGraph> {
@@ -258,15 +251,9 @@ impl Actor for DynaLearner {
 }
 
 impl ReplayLearner for DynaLearner {
-    fn explore(
-        &mut self,
-        input: ActInput<'_>,
-        memory: &mut Memory,
-        clock: Clock,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) -> Result<(), LearnError> {
-        self.policy.explore(input, memory, clock, rng, actions)
+    fn explore(&mut self, input: ActInput<'_>, clock: Clock, context: ActContext<'_>, actions: &mut [f32]) -> Learned {
+        let ActContext { memory, rng, .. } = context;
+        self.policy.explore(input, clock, ActContext::new(memory, Mode::Sample, rng), actions)
     }
 
     fn prepares(&self, clock: Clock) -> bool {
@@ -335,13 +322,8 @@ impl ReplayLearner for DynaLearner {
         Ok(())
     }
 
-    fn update(
-        &mut self,
-        batch: &Batch,
-        context: &mut UpdateContext<'_>,
-        errors: &mut Vec<f32>,
-    ) -> Result<(), LearnError> {
-        self.policy.update(batch, context, errors)
+    fn update(&mut self, batch: &Batch, context: &mut UpdateContext<'_>) -> Result<(), LearnError> {
+        self.policy.update(batch, context)
     }
 
     fn episode_ended(&mut self, env: usize) {

@@ -30,6 +30,20 @@ pub struct VaeSettings<'a> {
     pub kl_weight: f32,
 }
 
+/// Those of the groups `action_model` and `network`.
+macro_rules! vae_settings {
+    ($config:expr) => {
+        $crate::offline::action_vae::VaeSettings {
+            hidden: &$config.vae_hidden_sizes,
+            activation: $config.activation,
+            latent: $config.latent_size,
+            latent_clip: $config.latent_clip,
+            kl_weight: $config.kl_weight,
+        }
+    };
+}
+pub(crate) use vae_settings;
+
 /// The loss of a batch, and its two parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct VaeLoss {

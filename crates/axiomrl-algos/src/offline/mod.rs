@@ -7,6 +7,8 @@ mod candidates;
 mod decision_transformer;
 mod discrete_bcq;
 pub mod regression;
+#[cfg(test)]
+mod testing;
 mod twin_critic;
 
 pub use bcq::{Bcq, BcqConfig};

@@ -1,7 +1,7 @@
 //! Two critics that look for themselves, their slow copy, and what a policy learns from them.
 
 use super::candidates::{best_mixtures, join_each};
-use crate::agent::{Diverged, UpdateContext};
+use crate::agent::{Learned, UpdateContext};
 use crate::parts::descend::{Loss, ParamGroup};
 use crate::parts::input::ObsEncoder;
 use crate::parts::seeing::{Forward, SeeingNet};
@@ -49,7 +49,7 @@ impl TwinCritic {
         targets: &[f32],
         rate: f32,
         context: &mut UpdateContext<'_>,
-    ) -> Result<Vec<f32>, Diverged> {
+    ) -> Learned<Vec<f32>> {
         let share = 1.0 / batch.rows as f32;
         let (mut value, mut q_mean, mut error_mean) = (0.0, 0.0, 0.0);
         let Forward { out, seen, tracked } = self.net.online.forward(batch.obs(), &batch.action);

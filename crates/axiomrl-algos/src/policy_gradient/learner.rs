@@ -2,16 +2,15 @@
 
 use super::net::{PolicyValueNet, PolicyValueSpec, with_log_std};
 use super::shared::distribution_for;
-use crate::agent::{LearnError, Setup, UpdateContext};
+use crate::agent::{LearnError, Learned, Setup, UpdateContext};
 use crate::export::{Answer, Graph, NoGraph, Shown, best};
 use crate::parts::checks::BuildError;
 use crate::parts::input::Vision;
-use crate::parts::torso::Sequences;
-use crate::policy::{ActInput, Actor, Memory, Mode};
+use crate::parts::torso::{MemoryKind, Sequences};
+use crate::policy::{ActContext, ActInput, Actor, Mode};
 use crate::regimes::{ActedRow, Played, RolloutLearner};
 use crate::state::{StateError, StateIo};
 use axiomrl_core::Metrics;
-use axiomrl_envs::Rng;
 use axiomrl_nn::{Activation, CellKind, Distribution, Params};
 
 /// The shape of policy and value, as settings have it.
@@ -29,6 +28,19 @@ pub struct PolicyShape<'a> {
     /// Values of each observation: of the environment's rewards, and perhaps of those that the learner pays itself.
     pub streams: usize,
     pub log_std_init: f32,
+}
+
+impl<'a> PolicyShape<'a> {
+    /// Policy and value apart, without a memory.
+    pub fn new(vision: Vision, hidden_sizes: &'a [usize], activation: Activation, log_std_init: f32) -> Self {
+        let (memory, head_sizes, shared, aux_head, streams) = (None, &[][..], false, false, 1);
+        Self { vision, hidden_sizes, activation, memory, head_sizes, shared, aux_head, streams, log_std_init }
+    }
+
+    /// With a memory of this kind and width, if it is one, and hidden layers after it.
+    pub fn remembering(self, memory: MemoryKind, width: usize, head_sizes: &'a [usize]) -> Self {
+        Self { memory: memory.cell().map(|cell| (cell, width)), head_sizes, ..self }
+    }
 }
 
 /// A policy that is sampled from, and what it thinks observations are worth.
@@ -91,12 +103,7 @@ impl PolicyValue {
 /// How a policy is improved by what it has just done.
 pub trait PolicyUpdate: Send {
     /// One step of an optimiser. Says whether it was the last one on this rollout.
-    fn update(
-        &mut self,
-        policy: &mut PolicyValue,
-        played: Played<'_>,
-        context: &mut UpdateContext<'_>,
-    ) -> Result<bool, LearnError>;
+    fn step(&mut self, policy: &mut PolicyValue, played: Played<'_>, context: &mut UpdateContext<'_>) -> Learned<bool>;
 
     /// Whether rollouts keep raw observations beside those that the policy saw.
     fn keeps_raw(&self) -> bool {
@@ -118,14 +125,8 @@ impl<U: PolicyUpdate> Actor for PolicyLearner<U> {
         self.policy.net.state_width()
     }
 
-    fn act(
-        &mut self,
-        input: ActInput<'_>,
-        memory: &mut Memory,
-        mode: Mode,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) -> Result<(), LearnError> {
+    fn act(&mut self, input: ActInput<'_>, context: ActContext<'_>, actions: &mut [f32]) -> Result<(), LearnError> {
+        let ActContext { memory, mode, rng } = context;
         let PolicyValue { distribution, net, log_std, head, .. } = &mut self.policy;
         net.infer(Sequences::single(input.obs, &memory.starts), &mut memory.state, head, None);
         let heads = head.chunks_exact(distribution.head_width());
@@ -154,13 +155,8 @@ impl<U: PolicyUpdate> Actor for PolicyLearner<U> {
 }
 
 impl<U: PolicyUpdate> RolloutLearner for PolicyLearner<U> {
-    fn play(
-        &mut self,
-        input: ActInput<'_>,
-        memory: &mut Memory,
-        rng: &mut Rng,
-        row: ActedRow<'_>,
-    ) -> Result<(), LearnError> {
+    fn play(&mut self, input: ActInput<'_>, context: ActContext<'_>, row: ActedRow<'_>) -> Result<(), LearnError> {
+        let ActContext { memory, rng, .. } = context;
         let ActedRow { actions, log_probs, values } = row;
         let policy = &mut self.policy;
         let now = Sequences::single(input.obs, &memory.starts);
@@ -189,7 +185,7 @@ impl<U: PolicyUpdate> RolloutLearner for PolicyLearner<U> {
     }
 
     fn update(&mut self, played: Played<'_>, context: &mut UpdateContext<'_>) -> Result<bool, LearnError> {
-        self.rule.update(&mut self.policy, played, context)
+        self.rule.step(&mut self.policy, played, context)
     }
 
     fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {

@@ -1,7 +1,7 @@
 //! For tests of learners with rollouts: a rollout of noise, and which networks an update changes.
 
 use crate::agent::{Clock, Setup, UpdateContext};
-use crate::policy::{ActInput, Memory};
+use crate::policy::{ActContext, ActInput, Memory, Mode};
 use crate::regimes::{ActedRow, Played, RolloutLearner};
 use crate::state::{Snapshot, StateIo};
 use axiomrl_core::{Metrics, Rollout, RolloutSpec, stream};
@@ -59,7 +59,9 @@ impl Noise {
             let (mut actions, mut log_probs) = (vec![0.0; lanes * action_width], [0.0; 2]);
             let mut values = vec![0.0; lanes * (1 + usize::from(intrinsic))];
             let row = ActedRow { actions: &mut actions, log_probs: &mut log_probs, values: &mut values };
-            learner.play(ActInput::of(obs.as_ref()), &mut memory, &mut rng, row).unwrap();
+            learner
+                .play(ActInput::of(obs.as_ref()), ActContext::new(&mut memory, Mode::Sample, &mut rng), row)
+                .unwrap();
             memory.starts.fill(false);
             rollout.begin_row(t, obs.as_ref(), &[], &actions, &log_probs, &values);
             if raw {
@@ -85,22 +87,26 @@ impl Noise {
 pub fn update(learner: &mut dyn RolloutLearner, noise: &Noise) -> (bool, BTreeMap<String, f64>) {
     let (mut rng, mut metrics) = (stream(9, "learn"), Metrics::default());
     let clock = Clock { env_steps: 8, updates: 0, at: 8, total: 100 };
-    let mut context = UpdateContext { clock, closes_burst: false, rng: &mut rng, metrics: &mut metrics };
+    let mut context = UpdateContext::new(clock, &mut rng, &mut metrics);
     let done = learner.update(noise.played(), &mut context).unwrap();
     (done, metrics.take().into_iter().map(|(name, value)| (name.into_owned(), value)).collect())
 }
 
-/// Every tensor that is learned, by name.
-pub fn tensors(learner: &mut dyn RolloutLearner) -> BTreeMap<String, Vec<f32>> {
+/// Every tensor that a learner saves, by name, moments of optimisers included.
+pub fn saved(learner: &mut dyn RolloutLearner) -> BTreeMap<String, Vec<f32>> {
     let mut snapshot = Snapshot::default();
     let mut io = StateIo::save(&mut snapshot, None);
     io.policy(|io| learner.visit_policy(io)).unwrap();
     learner.visit_state(&mut io).unwrap();
     let all = snapshot.policy.tensors.into_iter().chain(snapshot.training.tensors);
+    all.map(|(name, tensor)| (name, tensor.values)).collect()
+}
+
+/// Every tensor that is learned, by name.
+pub fn tensors(learner: &mut dyn RolloutLearner) -> BTreeMap<String, Vec<f32>> {
     // What optimisers keep: Adam its moments, RMSProp its running squares.
     let kept = [".m", ".v", ".square", ".mean", ".velocity"];
-    let networks = all.filter(|(name, _)| !kept.iter().any(|end| name.ends_with(end)));
-    networks.map(|(name, tensor)| (name, tensor.values)).collect()
+    saved(learner).into_iter().filter(|(name, _)| !kept.iter().any(|end| name.ends_with(end))).collect()
 }
 
 /// "policy.vision.conv.0.weight" is of the network "policy.vision"; "policy.0.weight" of "policy".

@@ -42,10 +42,11 @@ use super::SearchPolicy;
 use super::checks::{check_noise, check_setup, linear};
 use super::directions::Directions;
 use super::input_scale::Rule;
-use crate::agent::{LearnError, Setup, UpdateContext};
+use super::mirrored::{Follow, Mirrored, Pairs};
+use crate::agent::{Learned, Setup, UpdateContext};
 use crate::config::{Idle, Problem, settings};
 use crate::parts::checks::BuildError;
-use crate::regimes::{Learner, Search, Searcher, norm, population_settings};
+use crate::regimes::{Learner, Searcher, norm, population_settings};
 use crate::registry::Algorithm;
 use crate::state::{StateError, StateIo};
 use axiomrl_core::Schedule;
@@ -118,22 +119,18 @@ impl Algorithm for Ars {
         let rule = config.observation_statistics.then_some(Rule::Sample);
         let policy = SearchPolicy::new(&config.hidden_sizes, config.activation, &Init::pytorch(), rule, setup)?;
         let settings = population_settings!(config);
-        let search = ArsSearch {
+        let search = Mirrored {
             directions: Directions::new(setup.seed, policy.without_linear_bias()),
-            tried: config.num_directions,
-            kept: config.num_top_directions,
+            pairs: config.num_directions,
             noise_std: config.noise_std,
-            learning_rate: config.learning_rate,
+            rule: ArsRule { kept: config.num_top_directions, learning_rate: config.learning_rate },
         };
         Ok(Learner::Population(Searcher { policy, search: Box::new(search) }, settings))
     }
 }
 
-struct ArsSearch {
-    directions: Directions,
-    tried: usize,
+struct ArsRule {
     kept: usize,
-    noise_std: f32,
     learning_rate: Schedule,
 }
 
@@ -166,32 +163,14 @@ impl Kept {
     }
 }
 
-impl Search for ArsSearch {
-    fn candidates(&self) -> usize {
-        2 * self.tried
-    }
-
-    fn luck(&self, candidate: usize) -> usize {
-        candidate / 2
-    }
-
-    fn candidate(&self, mean: &[f32], iteration: u64, candidate: usize, params: &mut [f32]) {
-        self.directions.perturb(mean, iteration, candidate, self.noise_std, params);
-    }
-
-    fn update(
-        &mut self,
-        mean: &mut Params,
-        iteration: u64,
-        scores: &[f64],
-        context: &mut UpdateContext<'_>,
-    ) -> Result<(), LearnError> {
+impl Follow for ArsRule {
+    fn follow(&mut self, mean: &mut Params, pairs: Pairs<'_>, context: &mut UpdateContext<'_>) -> Learned {
         let rate = self.learning_rate.at(context.fraction());
-        let kept = Kept::of(scores, self.kept);
+        let kept = Kept::of(pairs.scores, self.kept);
         let size = kept.step_size(rate);
         let mut step = vec![0.0; mean.per_member()];
         for &(direction, gain) in &kept.gains {
-            self.directions.add_to(&mut step, iteration, direction, size * gain);
+            pairs.add_to(&mut step, direction, size * gain);
         }
         let step: Vec<f32> = step.into_iter().map(|x| x as f32).collect();
         mean.make_mut().iter_mut().zip(&step).for_each(|(theta, step)| *theta += step);

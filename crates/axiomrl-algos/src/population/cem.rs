@@ -34,10 +34,10 @@
 use super::SearchPolicy;
 use super::checks::{check_setup, linear};
 use super::directions::Directions;
-use crate::agent::{LearnError, Setup, UpdateContext};
+use crate::agent::{Learned, Setup, UpdateContext};
 use crate::config::{Idle, Problem, settings};
 use crate::parts::checks::BuildError;
-use crate::regimes::{Learner, Search, Searcher, norm, population_settings};
+use crate::regimes::{Iteration, Learner, Search, Searcher, norm, population_settings};
 use crate::registry::Algorithm;
 use crate::state::{StateError, StateIo};
 use axiomrl_nn::{Activation, Init, Params};
@@ -177,13 +177,8 @@ impl Search for CemSearch {
         });
     }
 
-    fn update(
-        &mut self,
-        mean: &mut Params,
-        iteration: u64,
-        scores: &[f64],
-        context: &mut UpdateContext<'_>,
-    ) -> Result<(), LearnError> {
+    fn update(&mut self, mean: &mut Params, played: Iteration<'_>, context: &mut UpdateContext<'_>) -> Learned {
+        let Iteration { number: iteration, scores } = played;
         let before = mean.as_slice().to_vec();
         let elite: Vec<Vec<f32>> = best(scores, self.elite)
             .into_iter()

@@ -5,6 +5,7 @@ pub mod cem;
 mod checks;
 mod directions;
 mod input_scale;
+mod mirrored;
 pub mod openai_es;
 mod policy;
 

@@ -42,10 +42,11 @@ use super::SearchPolicy;
 use super::checks::{check_noise, check_setup, linear};
 use super::directions::Directions;
 use super::input_scale::Rule;
-use crate::agent::{LearnError, Setup, UpdateContext};
+use super::mirrored::{Follow, Mirrored, Pairs};
+use crate::agent::{Learned, Setup, UpdateContext};
 use crate::config::{Idle, Problem, settings};
 use crate::parts::checks::BuildError;
-use crate::regimes::{Learner, Search, Searcher, norm, population_settings};
+use crate::regimes::{Learner, Searcher, norm, population_settings};
 use crate::registry::Algorithm;
 use crate::state::{StateError, StateIo};
 use axiomrl_core::Schedule;
@@ -124,14 +125,13 @@ impl Algorithm for OpenAiEs {
         }
         let settings = population_settings!(config);
         let count = policy.params().len();
-        let search = EsSearch {
-            directions: Directions::new(setup.seed, count),
-            pairs: config.num_directions,
-            noise_std: config.noise_std,
+        let rule = EsRule {
             weight_decay: config.weight_decay,
             learning_rate: config.learning_rate,
             adam: Optimizer::new(&OptimizerConfig::Adam(AdamConfig::default()), count),
         };
+        let (directions, pairs) = (Directions::new(setup.seed, count), config.num_directions);
+        let search = Mirrored { directions, pairs, noise_std: config.noise_std, rule };
         Ok(Learner::Population(Searcher { policy, search: Box::new(search) }, settings))
     }
 }
@@ -150,10 +150,7 @@ fn unit_columns(spec: &MlpSpec, params: &mut [f32]) {
     }
 }
 
-struct EsSearch {
-    directions: Directions,
-    pairs: usize,
-    noise_std: f32,
+struct EsRule {
     weight_decay: f32,
     learning_rate: Schedule,
     adam: Optimizer,
@@ -176,31 +173,13 @@ fn centred_ranks(scores: &[f64]) -> Vec<f64> {
     ranks
 }
 
-impl Search for EsSearch {
-    fn candidates(&self) -> usize {
-        2 * self.pairs
-    }
-
-    fn luck(&self, candidate: usize) -> usize {
-        candidate / 2
-    }
-
-    fn candidate(&self, mean: &[f32], iteration: u64, candidate: usize, params: &mut [f32]) {
-        self.directions.perturb(mean, iteration, candidate, self.noise_std, params);
-    }
-
-    fn update(
-        &mut self,
-        mean: &mut Params,
-        iteration: u64,
-        scores: &[f64],
-        context: &mut UpdateContext<'_>,
-    ) -> Result<(), LearnError> {
+impl Follow for EsRule {
+    fn follow(&mut self, mean: &mut Params, pairs: Pairs<'_>, context: &mut UpdateContext<'_>) -> Learned {
         let rate = self.learning_rate.at(context.fraction());
         let mut ascent = vec![0.0; mean.per_member()];
-        for (pair, ranks) in centred_ranks(scores).chunks_exact(2).enumerate() {
-            let weight = (ranks[0] - ranks[1]) / scores.len() as f64;
-            self.directions.add_to(&mut ascent, iteration, pair, weight);
+        for (pair, ranks) in centred_ranks(pairs.scores).chunks_exact(2).enumerate() {
+            let weight = (ranks[0] - ranks[1]) / pairs.scores.len() as f64;
+            pairs.add_to(&mut ascent, pair, weight);
         }
         let before = mean.as_slice().to_vec();
         let decay = f64::from(self.weight_decay);

@@ -7,12 +7,12 @@ use super::loss::{LossInput, Report, batch_loss};
 use super::model::{Lesson, Model};
 use super::outcomes::Outcomes;
 use super::scale::Scale;
-use crate::agent::{Clock, LearnError, UpdateContext};
+use crate::agent::{Clock, LearnError, Learned, UpdateContext};
 use crate::export::{Answer, Graph, NoGraph, Shown, allowed};
 use crate::parts::actions::argmax;
 use crate::parts::torso::Sequences;
 use crate::parts::value_head::Head;
-use crate::policy::{ActInput, Actor, Memory, Mode};
+use crate::policy::{ActContext, ActInput, Actor, Memory, Mode};
 use crate::regimes::ReplayLearner;
 use crate::state::{StateError, StateIo};
 use axiomrl_core::explore::epsilon_greedy;
@@ -163,14 +163,8 @@ impl<M: Model> Actor for QLearner<M> {
         self.model.memory_width()
     }
 
-    fn act(
-        &mut self,
-        input: ActInput<'_>,
-        memory: &mut Memory,
-        mode: Mode,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) -> Result<(), LearnError> {
+    fn act(&mut self, input: ActInput<'_>, context: ActContext<'_>, actions: &mut [f32]) -> Result<(), LearnError> {
+        let ActContext { memory, mode, rng } = context;
         self.look(input, memory, None);
         match (mode, self.config.exploration) {
             (Mode::Sample, Exploration::Boltzmann) => self.boltzmann(input, rng, actions),
@@ -192,14 +186,8 @@ impl<M: Model> Actor for QLearner<M> {
 }
 
 impl<M: Model> ReplayLearner for QLearner<M> {
-    fn explore(
-        &mut self,
-        input: ActInput<'_>,
-        memory: &mut Memory,
-        clock: Clock,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) -> Result<(), LearnError> {
+    fn explore(&mut self, input: ActInput<'_>, clock: Clock, context: ActContext<'_>, actions: &mut [f32]) -> Learned {
+        let ActContext { memory, rng, .. } = context;
         self.look(input, memory, Some(rng));
         match self.config.exploration {
             Exploration::Epsilon => {
@@ -211,12 +199,7 @@ impl<M: Model> ReplayLearner for QLearner<M> {
         Ok(())
     }
 
-    fn update(
-        &mut self,
-        batch: &Batch,
-        context: &mut UpdateContext<'_>,
-        errors: &mut Vec<f32>,
-    ) -> Result<(), LearnError> {
+    fn update(&mut self, batch: &Batch, context: &mut UpdateContext<'_>) -> Result<(), LearnError> {
         let mut look = self.begin(batch);
         // Z' = Q'(s'), the target network; and where they are asked for, Q(s') and Q'(s)
         self.look_ahead(&mut look, context.rng);
@@ -228,6 +211,8 @@ impl<M: Model> ReplayLearner for QLearner<M> {
         let here = needs_here(config).then_some(if remembers { next } else { here });
         let epsilon = config.target_epsilon.unwrap_or(exploration_rate as f32);
         let lesson = Lesson { seen: look.seen, state: &look.online, batch, entries, rate };
+        // They are written while the model has the context.
+        let mut errors = std::mem::take(&mut context.errors);
         let norm = model.fit(lesson, context, &mut |online| {
             if remembers && config.double_q {
                 online.write_to(chooser);
@@ -238,10 +223,12 @@ impl<M: Model> ReplayLearner for QLearner<M> {
             // y = R + D * Z'(s', a*), a* = argmax_a Q'(s', a); with double_q, argmax_a Q(s', a)
             back_up(config, batch, &input, targets);
             // loss = mean w * d(Q(s, a), y), d Huber's loss, the cross-entropy, or that of quantiles
-            let (found, gradient) = batch_loss(&LossInput { config, head, batch, entries, targets }, &online, errors);
+            let (found, gradient) =
+                batch_loss(&LossInput { config, head, batch, entries, targets }, &online, &mut errors);
             report = found;
             (report.loss, gradient)
         })?;
+        context.errors = errors;
         let settled = context.number() > SETTLED;
         let metrics = &mut *context.metrics;
         metrics.add("loss", report.loss);

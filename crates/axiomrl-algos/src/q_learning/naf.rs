@@ -30,7 +30,7 @@
 
 mod head;
 
-use crate::agent::{Clock, LearnError, Setup, UpdateContext};
+use crate::agent::{Clock, LearnError, Learned, Setup, UpdateContext};
 use crate::config::{Idle, Problem, settings};
 use crate::export::{Answer, Graph, NoGraph, Shown};
 use crate::parts::checks::BuildError;
@@ -39,12 +39,12 @@ use crate::parts::input::{ObsEncoder, Vision};
 use crate::parts::noise::{ActionNoise, Exploration, add_noise};
 use crate::parts::seeing::SeeingNet;
 use crate::parts::tracked::{Tracked, Trainable};
-use crate::policy::{ActInput, Actor, Memory, Mode};
+use crate::policy::{ActContext, ActInput, Actor};
 use crate::regimes::{Learner, ReplayLearner, replay_settings};
 use crate::registry::Algorithm;
 use crate::state::{StateError, StateIo};
 use axiomrl_core::{Batch, Schedule};
-use axiomrl_envs::{ObsRef, Rng};
+use axiomrl_envs::ObsRef;
 use axiomrl_nn::{Activation, AdamConfig, Init, Mlp, MlpSpec, OptimizerConfig, fused_loss};
 pub use head::Diagonal;
 use head::NafHead;
@@ -194,14 +194,7 @@ impl NafLearner {
 }
 
 impl Actor for NafLearner {
-    fn act(
-        &mut self,
-        input: ActInput<'_>,
-        _memory: &mut Memory,
-        _mode: Mode,
-        _rng: &mut Rng,
-        actions: &mut [f32],
-    ) -> Result<(), LearnError> {
+    fn act(&mut self, input: ActInput<'_>, _context: ActContext<'_>, actions: &mut [f32]) -> Result<(), LearnError> {
         self.best_actions(input.obs, actions);
         Ok(())
     }
@@ -220,14 +213,8 @@ impl Actor for NafLearner {
 }
 
 impl ReplayLearner for NafLearner {
-    fn explore(
-        &mut self,
-        input: ActInput<'_>,
-        _memory: &mut Memory,
-        clock: Clock,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) -> Result<(), LearnError> {
+    fn explore(&mut self, input: ActInput<'_>, clock: Clock, context: ActContext<'_>, actions: &mut [f32]) -> Learned {
+        let ActContext { rng, .. } = context;
         let out = self.best_actions(input.obs, actions);
         self.noise.draw(&[], actions.len(), rng, &mut self.drawn);
         if self.config.exploration == NafExploration::Precision {
@@ -240,12 +227,7 @@ impl ReplayLearner for NafLearner {
         Ok(())
     }
 
-    fn update(
-        &mut self,
-        batch: &Batch,
-        context: &mut UpdateContext<'_>,
-        _errors: &mut Vec<f32>,
-    ) -> Result<(), LearnError> {
+    fn update(&mut self, batch: &Batch, context: &mut UpdateContext<'_>) -> Result<(), LearnError> {
         let rate = self.config.learning_rate.at(context.fraction()) as f32;
         let (head, share) = (self.head, 1.0 / batch.rows as f32);
         let (mut value, mut q_mean) = (0.0, 0.0);

@@ -4,7 +4,7 @@ use super::on_policy::write_floats;
 use crate::agent::{Agent, Clock, Expert, LearnError, Need, Setup, UpdateContext};
 use crate::config::Problem;
 use crate::parts::checks::BuildError;
-use crate::policy::{ActInput, Acting, Actor, Memory, Mode, Policy};
+use crate::policy::{ActContext, ActInput, Acting, Actor, Memory, Mode, Policy};
 use crate::policy_gradient::passes::Passes;
 use crate::state::{StateError, StateIo, Streamed};
 use axiomrl_core::{Metrics, random};
@@ -199,7 +199,7 @@ impl Agent for Interactive {
         }
         let (memory, rng) = (&mut self.memory, &mut self.act_rng);
         self.acting.with_scaled(state.obs.as_ref(), |learner, obs| {
-            learner.act(ActInput { obs, ..input }, memory, Mode::Sample, rng, actions)
+            learner.act(ActInput { obs, ..input }, ActContext::new(memory, Mode::Sample, rng), actions)
         })?;
         let beta = (self.settings.beta)(self.round.number);
         let each = actions.chunks_exact_mut(self.action_width).zip(answers.chunks_exact(self.action_width));
@@ -239,7 +239,7 @@ impl Agent for Interactive {
             let width = self.batch.obs.widths().floats;
             stats.scale(&mut self.batch.obs.floats, width);
         }
-        let mut context = UpdateContext { clock, closes_burst: false, rng: &mut self.learn_rng, metrics };
+        let mut context = UpdateContext::new(clock, &mut self.learn_rng, metrics);
         self.acting.learner.update(&self.batch, &mut context)?;
         if self.passes.stepped(0.0, self.settings.epochs, None) {
             metrics.set("round", self.round.number as f64);

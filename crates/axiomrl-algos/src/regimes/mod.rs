@@ -7,6 +7,7 @@ mod pace;
 mod population;
 mod replay_settings;
 mod sequence_replay;
+mod streams;
 mod train_ratio;
 
 pub use interactive::{Interactive, InteractiveSettings, LabelLearner, Labels};
@@ -15,7 +16,7 @@ pub(crate) use off_policy::{check_prior, hex};
 pub use on_policy::{ActedRow, IntrinsicStream, OnPolicy, Played, RolloutLearner, RolloutSettings, Unrewarded};
 pub(crate) use on_policy::{read_floats, write_floats};
 pub use pace::Pace;
-pub use population::{Population, PopulationSettings, Search, Searcher};
+pub use population::{Iteration, Population, PopulationSettings, Search, Searcher};
 pub(crate) use population::{norm, population_settings};
 pub use replay_settings::{ReplaySettings, SequenceSettings};
 pub(crate) use replay_settings::{prioritized_replay_settings, replay_settings, with_prior};

@@ -1,42 +1,29 @@
 //! Learning from a store of past transitions.
 
+use super::streams::Streams;
 use super::{Pace, ReplaySettings};
-use crate::agent::{Agent, Clock, LearnError, Need, Phases, Setup, UpdateContext};
+use crate::agent::{Agent, Clock, LearnError, Learned, Need, Phases, Setup, UpdateContext};
 use crate::config::Problem;
-use crate::parts::actions::random_actions;
 use crate::parts::checks::BuildError;
 use crate::parts::statistics::{ObsStats, RewardStats};
-use crate::policy::{ActInput, Acting, Actor, Memory, Mode, Policy};
+use crate::policy::{ActContext, ActInput, Acting, Actor, Memory, Mode, Policy};
 use crate::state::{StateError, StateIo, Streamed};
 use axiomrl_core::{
     Batch, BatchSource, Dataset, Metrics, Mixture, Owned, RewardScale, Ring, RingSpec, SampleOptions, Schedule, View,
 };
-use axiomrl_envs::{Rng, VecState};
+use axiomrl_envs::VecState;
 use std::io;
 use std::ops::Range;
 
 /// The part that is particular to an algorithm.
 pub trait ReplayLearner: Actor {
-    /// Exploring actions. Warm-up with random actions is the regime's business.
-    fn explore(
-        &mut self,
-        input: ActInput<'_>,
-        memory: &mut Memory,
-        _clock: Clock,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) -> Result<(), LearnError> {
-        self.act(input, memory, Mode::Sample, rng, actions)
+    /// Exploring actions; the mode is that of sampling. Warm-up with random actions is the regime's business.
+    fn explore(&mut self, input: ActInput<'_>, _clock: Clock, context: ActContext<'_>, actions: &mut [f32]) -> Learned {
+        self.act(input, context, actions)
     }
 
-    /// One update. `errors` is filled with one absolute error per row where priorities are in use: of a whole sequence, where
-    /// the learner remembers.
-    fn update(
-        &mut self,
-        batch: &Batch,
-        context: &mut UpdateContext<'_>,
-        errors: &mut Vec<f32>,
-    ) -> Result<(), LearnError>;
+    /// One update. Where priorities are in use it says its errors (`UpdateContext::errors`).
+    fn update(&mut self, batch: &Batch, context: &mut UpdateContext<'_>) -> Result<(), LearnError>;
 
     /// Draws the rows of an update from what the regime offers: from its own steps, from recorded ones, or from both.
     fn fill(
@@ -108,9 +95,7 @@ pub struct OffPolicy {
     memory: Memory,
     /// Whether sequences begin with what the policy remembered there.
     stored_state: bool,
-    act_rng: Rng,
-    store_rng: Rng,
-    learn_rng: Rng,
+    streams: Streams,
     mask_width: usize,
 }
 
@@ -162,9 +147,7 @@ impl OffPolicy {
             batch: Batch::default(),
             errors: Vec::new(),
             stored_state,
-            act_rng: setup.rng("act"),
-            store_rng: setup.rng("store"),
-            learn_rng: setup.rng("learn"),
+            streams: Streams::new(setup),
             mask_width: setup.mask_width(),
         })
     }
@@ -184,7 +167,8 @@ impl OffPolicy {
             _ => &self.real.store,
         };
         let given = Preparation { store, stats: self.acting.stats.as_ref() };
-        let mut context = UpdateContext { clock, closes_burst: false, rng: &mut self.learn_rng, metrics };
+        let mut context =
+            UpdateContext { closes_burst: false, ..UpdateContext::new(clock, &mut self.streams.learn, metrics) };
         self.acting.learner.prepare(given, &mut context)
     }
 
@@ -236,36 +220,29 @@ impl Agent for OffPolicy {
     }
 
     fn act(&mut self, state: &VecState, clock: Clock, actions: &mut [f32]) -> Result<(), LearnError> {
-        let (warming_up, remembers) = (self.pace.is_warming_up(clock), self.memory.width() > 0);
         self.memory.empty_at_starts();
         if self.stored_state {
             (0..self.memory.starts.len()).for_each(|env| self.real.remember(env, self.memory.row(env)));
         }
-        let (memory, rng) = (&mut self.memory, &mut self.act_rng);
-        // The memory moves on whoever chooses the actions: what was seen was seen.
-        if remembers || !warming_up {
+        let (memory, rng) = (&mut self.memory, &mut self.streams.act);
+        if self.pace.is_warming_up(clock) {
+            self.acting.act_by_chance(state, ActContext::new(memory, Mode::Best, rng), actions)?;
+        } else {
             self.acting.with_scaled(state.obs.as_ref(), |learner, obs| {
                 let input = ActInput { obs, masks: &state.masks };
-                match warming_up {
-                    true => learner.act(input, memory, Mode::Best, rng, actions),
-                    false => learner.explore(input, memory, clock, rng, actions),
-                }
+                learner.explore(input, clock, ActContext::new(memory, Mode::Sample, rng), actions)
             })?;
-        }
-        if warming_up {
-            random_actions(&self.acting.spaces().action, &state.masks, &mut self.act_rng, actions);
         }
         self.memory.starts.fill(false);
         Ok(())
     }
 
     fn observe(&mut self, envs: Range<usize>, actions: &[f32], state: &VecState) -> Result<(), LearnError> {
-        self.acting.count(state.obs.range(envs.clone()));
+        let width = self.acting.spaces().action.width();
+        self.acting.took(envs.clone(), actions, state, &mut self.memory);
         if let Some(rewards) = &mut self.rewards {
             rewards.count(envs.clone(), state);
         }
-        self.acting.learner.feedback(&mut self.memory, envs.clone(), actions, &state.reward);
-        let width = self.acting.spaces().action.width();
         for env in envs {
             if !state.stepped[env] {
                 self.begin(env, state);
@@ -297,7 +274,7 @@ impl Agent for OffPolicy {
             return self.prepare(clock, metrics);
         }
         let mut options = SampleOptions {
-            rng: &mut self.store_rng,
+            rng: &mut self.streams.store,
             beta: self.priority_beta.at(clock.fraction()) as f32,
             reward: self.rewards.as_ref().map_or(self.reward, RewardStats::scale),
         };
@@ -324,10 +301,12 @@ impl Agent for OffPolicy {
         if self.prior.is_some() {
             metrics.add("offline_fraction", (rows - own) as f32 / rows as f32);
         }
-        self.errors.clear();
+        let mut errors = std::mem::take(&mut self.errors);
+        errors.clear();
         let closes_burst = self.pace.closes_burst(clock);
-        let mut context = UpdateContext { clock, closes_burst, rng: &mut self.learn_rng, metrics };
-        self.acting.learner.update(&self.batch, &mut context, &mut self.errors)?;
+        let mut context = UpdateContext { clock, closes_burst, rng: &mut self.streams.learn, metrics, errors };
+        self.acting.learner.update(&self.batch, &mut context)?;
+        self.errors = context.errors;
         if self.prioritized {
             self.real.learned(0..own, &self.batch, &self.errors);
         }
@@ -362,9 +341,7 @@ impl Agent for OffPolicy {
     fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
         self.acting.visit_state(io)?;
         self.acting.learner.visit_state(io)?;
-        io.rng("rng.act", &mut self.act_rng)?;
-        io.rng("rng.store", &mut self.store_rng)?;
-        io.rng("rng.learn", &mut self.learn_rng)?;
+        self.streams.visit_state(io)?;
         self.pace.visit_state(io)?;
         self.visit_prior(io)?;
         if self.memory.width() > 0 {

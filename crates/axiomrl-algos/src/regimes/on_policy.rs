@@ -1,11 +1,12 @@
 //! Learning from what the current policy has just done.
 
-use crate::agent::{Agent, Clock, LearnError, Need, Setup, UpdateContext};
+use crate::agent::{Agent, Clock, LearnError, Learned, Need, Setup, UpdateContext};
 use crate::config::Problem;
 use crate::parts::actions::random_actions;
 use crate::parts::checks::BuildError;
 use crate::parts::statistics::{ObsStats, RewardStats};
-use crate::policy::{ActInput, Acting, Actor, Memory, Policy};
+use crate::parts::torso::MemoryKind;
+use crate::policy::{ActContext, ActInput, Acting, Actor, Memory, Mode, Policy};
 use crate::state::{StateError, StateIo, Streamed};
 use axiomrl_core::{Metrics, Rollout, RolloutSpec};
 use axiomrl_envs::{ObsBuf, ObsRef, Rng, VecState};
@@ -55,14 +56,8 @@ pub struct Unrewarded<'a> {
 
 /// The part that is particular to an algorithm.
 pub trait RolloutLearner: Actor {
-    /// Samples actions and says how likely and how valuable they are.
-    fn play(
-        &mut self,
-        input: ActInput<'_>,
-        memory: &mut Memory,
-        rng: &mut Rng,
-        row: ActedRow<'_>,
-    ) -> Result<(), LearnError>;
+    /// Samples actions, whatever the mode, and says how likely and how valuable they are.
+    fn play(&mut self, input: ActInput<'_>, context: ActContext<'_>, row: ActedRow<'_>) -> Result<(), LearnError>;
 
     /// Values of observations, given the rows of memory that led to them, as many for each as `play` gives; nothing is
     /// remembered of it.
@@ -93,11 +88,7 @@ pub trait RolloutLearner: Actor {
 
     /// Gives the steps of a complete rollout the rewards that are learned from, before advantages follow from them: one step of
     /// an optimiser, until nothing is left to do but to write the rewards. Says whether they were written.
-    fn compute_rewards(
-        &mut self,
-        _unrewarded: Unrewarded<'_>,
-        _context: &mut UpdateContext<'_>,
-    ) -> Result<bool, LearnError> {
+    fn compute_rewards(&mut self, _unrewarded: Unrewarded<'_>, _context: &mut UpdateContext<'_>) -> Learned<bool> {
         Ok(true)
     }
 
@@ -126,6 +117,18 @@ pub struct RolloutSettings {
     pub sequence_length: usize,
     pub gamma: f32,
     pub gae_lambda: f32,
+}
+
+impl RolloutSettings {
+    /// Without a memory.
+    pub fn new(num_steps: usize, gamma: f32, gae_lambda: f32) -> Self {
+        Self { num_steps, sequence_length: 1, gamma, gae_lambda }
+    }
+
+    /// With sequences of this length, where something is remembered.
+    pub fn remembering(self, memory: MemoryKind, sequence_length: usize) -> Self {
+        if memory == MemoryKind::None { self } else { Self { sequence_length, ..self } }
+    }
 }
 
 /// Random steps before the first rollout.
@@ -303,7 +306,7 @@ impl Agent for OnPolicy {
         let (log_probs, values) = (&mut self.log_probs, &mut self.values);
         self.acting.with_scaled(state.obs.as_ref(), |learner, obs| -> Result<(), LearnError> {
             let acted = ActedRow { actions, log_probs, values };
-            learner.play(ActInput { obs, masks: &state.masks }, memory, rng, acted)?;
+            learner.play(ActInput { obs, masks: &state.masks }, ActContext::new(memory, Mode::Sample, rng), acted)?;
             rollout.begin_row(row, obs, &state.masks, actions, log_probs, values);
             Ok(())
         })?;
@@ -354,7 +357,7 @@ impl Agent for OnPolicy {
     fn update(&mut self, clock: Clock, metrics: &mut Metrics) -> Result<u64, LearnError> {
         if !self.learning {
             let rng = &mut self.learn_rng;
-            let mut context = UpdateContext { clock, closes_burst: false, rng, metrics: &mut *metrics };
+            let mut context = UpdateContext::new(clock, rng, &mut *metrics);
             let (rollout, starts) = (&mut self.rollout, &self.starts[..]);
             let unrewarded = Unrewarded { rollout, starts, statistics: self.acting.stats.as_ref() };
             self.rewarding = !self.acting.learner.compute_rewards(unrewarded, &mut context)?;
@@ -365,7 +368,7 @@ impl Agent for OnPolicy {
             self.compute_advantages();
             self.learning = true;
         }
-        let mut context = UpdateContext { clock, closes_burst: false, rng: &mut self.learn_rng, metrics };
+        let mut context = UpdateContext::new(clock, &mut self.learn_rng, metrics);
         let played = Played {
             rollout: &self.rollout,
             starts: &self.starts,

@@ -10,17 +10,25 @@ mod trials;
 #[cfg(test)]
 mod tests;
 
-use crate::agent::{Agent, Clock, Diverged, LearnError, Need, Setup, UpdateContext};
+use crate::agent::{Agent, Clock, Diverged, LearnError, Learned, Need, Setup, UpdateContext};
 use crate::export::{Answer, Graph, NoGraph, Shown};
 use crate::parts::checks::BuildError;
-use crate::policy::{ActInput, Acting, Actor, Memory, Mode, Policy};
+use crate::policy::{ActContext, ActInput, Acting, Actor, Policy};
 use crate::population::SearchPolicy;
 use crate::state::{StateError, StateIo};
 use axiomrl_core::{Metrics, random, stream};
-use axiomrl_envs::{Rng, Seeding, VecState};
+use axiomrl_envs::{Seeding, VecState};
 use axiomrl_nn::{Mlp, Params};
 use std::ops::Range;
 use trials::Trials;
+
+/// What an iteration came to.
+#[derive(Clone, Copy)]
+pub struct Iteration<'a> {
+    pub number: u64,
+    /// Of each candidate: the higher the better.
+    pub scores: &'a [f64],
+}
 
 /// The part that is particular to an algorithm: where to look, and where to go.
 pub trait Search: Send {
@@ -35,14 +43,8 @@ pub trait Search: Send {
     /// Writes the parameters of a candidate. They follow from `mean`, what the search has come to, and from the two numbers.
     fn candidate(&self, mean: &[f32], iteration: u64, candidate: usize, params: &mut [f32]);
 
-    /// Moves `mean` on, given the score of each candidate: the higher the better.
-    fn update(
-        &mut self,
-        mean: &mut Params,
-        iteration: u64,
-        scores: &[f64],
-        context: &mut UpdateContext<'_>,
-    ) -> Result<(), LearnError>;
+    /// Moves `mean` on.
+    fn update(&mut self, mean: &mut Params, played: Iteration<'_>, context: &mut UpdateContext<'_>) -> Learned;
 
     /// Saves or loads what is not the mean.
     fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError>;
@@ -55,14 +57,7 @@ pub struct Searcher {
 }
 
 impl Actor for Searcher {
-    fn act(
-        &mut self,
-        input: ActInput<'_>,
-        _memory: &mut Memory,
-        _mode: Mode,
-        _rng: &mut Rng,
-        actions: &mut [f32],
-    ) -> Result<(), LearnError> {
+    fn act(&mut self, input: ActInput<'_>, _context: ActContext<'_>, actions: &mut [f32]) -> Result<(), LearnError> {
         self.policy.act(input, actions);
         Ok(())
     }
@@ -231,9 +226,10 @@ impl Agent for Population {
 
         let scores = self.told(scores);
         let mut rng = stream(self.seed, &format!("learn/{}", self.iteration));
-        let mut context = UpdateContext { clock, closes_burst: true, rng: &mut rng, metrics };
+        let mut context = UpdateContext::new(clock, &mut rng, metrics);
         let Searcher { policy, search } = &mut *self.acting.learner;
-        search.update(&mut policy.net_mut().params, self.iteration, &scores, &mut context)?;
+        let played = Iteration { number: self.iteration, scores: &scores };
+        search.update(&mut policy.net_mut().params, played, &mut context)?;
         // What was seen counts from the next iteration on: within one, all candidates look at the world alike.
         policy.count(self.trials.seen());
         metrics.set("weight_norm", norm(policy.params()));

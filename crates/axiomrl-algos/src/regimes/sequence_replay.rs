@@ -1,14 +1,14 @@
 //! Learning from streams of rows: what world models need.
 
 use super::TrainRatio;
-use crate::agent::{Agent, Clock, LearnError, Need, Setup, UpdateContext};
-use crate::parts::actions::random_actions;
+use super::streams::Streams;
+use crate::agent::{Agent, Clock, LearnError, Learned, Need, Setup, UpdateContext};
 use crate::parts::checks::BuildError;
 use crate::parts::statistics::RewardStats;
-use crate::policy::{ActInput, Acting, Actor, Memory, Mode, Policy};
+use crate::policy::{ActContext, ActInput, Acting, Actor, Memory, Mode, Policy};
 use crate::state::{StateError, StateIo, Streamed};
 use axiomrl_core::{LatentSpec, Metrics, RewardScale, SequenceBatch, SequenceSpec, SequenceStore};
-use axiomrl_envs::{Rng, VecState};
+use axiomrl_envs::VecState;
 use std::io;
 use std::ops::Range;
 
@@ -29,24 +29,13 @@ pub trait SequenceLearner: Actor {
     /// The state in a row of memory.
     fn recall(&self, _memory: &[f32], _state: &mut ModelStates) {}
 
-    /// Exploring actions. Warm-up with random actions is the regime's business.
-    fn explore(
-        &mut self,
-        input: ActInput<'_>,
-        memory: &mut Memory,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) -> Result<(), LearnError> {
-        self.act(input, memory, Mode::Sample, rng, actions)
+    /// Exploring actions; the mode is that of sampling. Warm-up with random actions is the regime's business.
+    fn explore(&mut self, input: ActInput<'_>, context: ActContext<'_>, actions: &mut [f32]) -> Result<(), LearnError> {
+        self.act(input, context, actions)
     }
 
     /// One update. `states` is filled with those of all rows but the first of each window, where they are kept.
-    fn update(
-        &mut self,
-        batch: &SequenceBatch,
-        context: &mut UpdateContext<'_>,
-        states: &mut ModelStates,
-    ) -> Result<(), LearnError>;
+    fn update(&mut self, batch: &SequenceBatch, context: &mut UpdateContext<'_>, states: &mut ModelStates) -> Learned;
 
     /// What each observation is worth as the first of an episode. Says whether the learner thinks of values.
     fn values(&mut self, _input: ActInput<'_>, _values: &mut [f32]) -> bool {
@@ -86,9 +75,7 @@ pub struct SequenceReplay {
     batch: SequenceBatch,
     states: ModelStates,
     memory: Memory,
-    act_rng: Rng,
-    store_rng: Rng,
-    learn_rng: Rng,
+    streams: Streams,
 }
 
 impl SequenceReplay {
@@ -118,9 +105,7 @@ impl SequenceReplay {
             settings,
             batch: SequenceBatch::default(),
             states: ModelStates::default(),
-            act_rng: setup.rng("act"),
-            store_rng: setup.rng("store"),
-            learn_rng: setup.rng("learn"),
+            streams: Streams::new(setup),
         })
     }
 
@@ -167,19 +152,15 @@ impl Agent for SequenceReplay {
     }
 
     fn act(&mut self, state: &VecState, clock: Clock, actions: &mut [f32]) -> Result<(), LearnError> {
-        let warming_up = clock.env_steps < self.settings.learning_starts;
         self.memory.empty_at_starts();
-        let (memory, rng) = (&mut self.memory, &mut self.act_rng);
-        // The memory moves on whoever chooses the actions: what was seen was seen.
-        self.acting.with_scaled(state.obs.as_ref(), |learner, obs| {
-            let input = ActInput { obs, masks: &state.masks };
-            match warming_up {
-                true => learner.act(input, memory, Mode::Best, rng, actions),
-                false => learner.explore(input, memory, rng, actions),
-            }
-        })?;
-        if warming_up {
-            random_actions(&self.acting.spaces().action, &state.masks, &mut self.act_rng, actions);
+        let (memory, rng) = (&mut self.memory, &mut self.streams.act);
+        if clock.env_steps < self.settings.learning_starts {
+            self.acting.act_by_chance(state, ActContext::new(memory, Mode::Best, rng), actions)?;
+        } else {
+            self.acting.with_scaled(state.obs.as_ref(), |learner, obs| {
+                let input = ActInput { obs, masks: &state.masks };
+                learner.explore(input, ActContext::new(memory, Mode::Sample, rng), actions)
+            })?;
         }
         self.memory.starts.fill(false);
         self.keep_states();
@@ -187,11 +168,10 @@ impl Agent for SequenceReplay {
     }
 
     fn observe(&mut self, envs: Range<usize>, actions: &[f32], state: &VecState) -> Result<(), LearnError> {
-        self.acting.count(state.obs.range(envs.clone()));
         if let Some(rewards) = &mut self.rewards {
             rewards.count(envs.clone(), state);
         }
-        self.acting.learner.feedback(&mut self.memory, envs.clone(), actions, &state.reward);
+        self.acting.took(envs.clone(), actions, state, &mut self.memory);
         let width = self.acting.spaces().action.width();
         for env in envs {
             if !state.stepped[env] {
@@ -216,13 +196,13 @@ impl Agent for SequenceReplay {
     fn update(&mut self, clock: Clock, metrics: &mut Metrics) -> Result<u64, LearnError> {
         let SequenceReplaySettings { batch_size, online_queue, .. } = self.settings;
         let reward = self.rewards.as_ref().map_or(self.reward, RewardStats::scale);
-        self.store.draw(batch_size, online_queue, reward, &mut self.store_rng, &mut self.batch)?;
+        self.store.draw(batch_size, online_queue, reward, &mut self.streams.store, &mut self.batch)?;
         // The store keeps observations raw; from here on they are as networks take them.
         if let Some(stats) = &self.acting.stats {
             let width = self.batch.obs.widths().floats;
             stats.scale(&mut self.batch.obs.floats, width);
         }
-        let mut context = UpdateContext { clock, closes_burst: true, rng: &mut self.learn_rng, metrics };
+        let mut context = UpdateContext::new(clock, &mut self.streams.learn, metrics);
         let learner = &mut self.acting.learner;
         learner.update(&self.batch, &mut context, &mut self.states)?;
         if learner.latents() != LatentSpec::default() {
@@ -250,9 +230,7 @@ impl Agent for SequenceReplay {
     fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
         self.acting.visit_state(io)?;
         self.acting.learner.visit_state(io)?;
-        io.rng("rng.act", &mut self.act_rng)?;
-        io.rng("rng.store", &mut self.store_rng)?;
-        io.rng("rng.learn", &mut self.learn_rng)?;
+        self.streams.visit_state(io)?;
         self.ratio.visit_state(io)?;
         self.memory.visit_state(io)?;
         if let Some(rewards) = &mut self.rewards {

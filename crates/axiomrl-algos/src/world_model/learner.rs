@@ -10,14 +10,13 @@ use super::recipe::Recipe;
 use super::sequence::Reading;
 use super::settings::WorldModelConfig;
 use super::steps::Steps;
-use crate::agent::{LearnError, Setup, UpdateContext, finite};
+use crate::agent::{LearnError, Learned, Setup, UpdateContext, finite};
 use crate::config::Problem;
 use crate::parts::checks::BuildError;
-use crate::policy::{ActInput, Memory};
+use crate::policy::{ActContext, ActInput};
 use crate::regimes::{ModelStates, SequenceLearner};
 use crate::state::{StateError, StateIo};
 use axiomrl_core::{LatentSpec, SequenceBatch};
-use axiomrl_envs::Rng;
 use axiomrl_nn::{Latent, gradients_of, values};
 
 /// Updates between two looks at how well the model foresees.
@@ -100,22 +99,11 @@ impl SequenceLearner for WorldModelLearner {
         chosen(self.reading.latent, &memory[self.reading.deter..self.model.features()], &mut state.classes);
     }
 
-    fn explore(
-        &mut self,
-        input: ActInput<'_>,
-        memory: &mut Memory,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) -> Result<(), LearnError> {
-        self.explored(input, memory, rng, actions)
+    fn explore(&mut self, input: ActInput<'_>, context: ActContext<'_>, actions: &mut [f32]) -> Result<(), LearnError> {
+        self.explored(input, context, actions)
     }
 
-    fn update(
-        &mut self,
-        batch: &SequenceBatch,
-        context: &mut UpdateContext<'_>,
-        states: &mut ModelStates,
-    ) -> Result<(), LearnError> {
+    fn update(&mut self, batch: &SequenceBatch, context: &mut UpdateContext<'_>, states: &mut ModelStates) -> Learned {
         let (number, fraction) = (context.number(), context.fraction());
         let (rng, metrics) = (&mut *context.rng, &mut *context.metrics);
         let sequence = self.reading.read(batch);

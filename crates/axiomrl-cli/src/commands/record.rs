@@ -7,7 +7,7 @@ use crate::gif_file;
 use crate::options::PolicySource;
 use crate::output::print;
 use crate::{catalogue, policy, pool};
-use axiomrl_algos::{ActInput, Memory, Mode};
+use axiomrl_algos::{ActContext, ActInput, Memory, Mode};
 use axiomrl_envs::rng::stream;
 use axiomrl_envs::{Frame, Purpose, Seeding};
 use axiomrl_run::evaluate::check_spaces;
@@ -104,7 +104,7 @@ impl Record {
             frames.push(gif_file::downscale(&frame, self.downscale.into()));
             let state = env.state();
             let input = ActInput { obs: state.obs.as_ref(), masks: &state.masks };
-            policy_of.act(input, &mut memory, mode, &mut rng, &mut actions).map_err(Failure::other)?;
+            policy_of.act(input, ActContext::new(&mut memory, mode, &mut rng), &mut actions).map_err(Failure::other)?;
             policy_of.action_map().to_env(&actions, &mut executed);
             env.step(0..env.num_envs(), &executed)?;
             policy_of.feedback(&mut memory, 0..env.num_envs(), &actions, &env.state().reward);

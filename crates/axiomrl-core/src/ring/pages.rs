@@ -7,6 +7,7 @@
 use super::{Lane, Ring, RingSpec, TERMINATED, TRUNCATED};
 use crate::PagedStore;
 use crate::bytes::*;
+use crate::pages::{Paging, read_rows, stretches, write_rows};
 use axiomrl_envs::ObsBuf;
 use std::io::{self, Read, Write};
 use std::ops::Range;
@@ -41,21 +42,14 @@ impl PagedStore for Ring {
     }
 
     fn pages(&self) -> Vec<u64> {
-        let lanes = self.lanes.len() as u64;
-        let of_lane = |(at, lane): (usize, &Lane)| {
-            let numbers = self.first_needed(lane.oldest) / self.page..lane.next.div_ceil(self.page);
-            numbers.map(move |number| number * lanes + at as u64)
-        };
-        let mut pages: Vec<u64> = self.lanes.iter().enumerate().flat_map(of_lane).collect();
-        pages.sort_unstable();
-        pages
+        self.paging().pages(self.lanes.iter().map(|lane| self.first_needed(lane.oldest)..lane.next))
     }
 
     /// Only when the transition after it exists: until then a restart may still mark its last one as truncated. And only
     /// while it has all its transitions: the oldest leave one by one.
     fn is_final(&self, page: u64) -> bool {
-        let lane = self.lanes[(page % self.lanes.len() as u64) as usize];
-        let first = (page / self.lanes.len() as u64).saturating_mul(self.page);
+        let Some((lane, first)) = self.paging().place(page) else { return false };
+        let lane = self.lanes[lane];
         lane.oldest <= first && first.saturating_add(self.page) < lane.next
     }
 
@@ -80,12 +74,8 @@ impl PagedStore for Ring {
         for rows in &rows {
             write_bools(w, &self.masks[rows.start * masks..rows.end * masks])?;
         }
-        for rows in &rows {
-            write_f32s(w, &self.action[rows.start * actions..rows.end * actions])?;
-        }
-        for rows in &rows {
-            write_f32s(w, &self.reward[rows.clone()])?;
-        }
+        write_rows(w, &self.action, actions, &rows)?;
+        write_rows(w, &self.reward, 1, &rows)?;
         for rows in &rows {
             w.write_all(&self.flags[rows.clone()])?;
         }
@@ -134,10 +124,13 @@ impl Ring {
         ]
     }
 
+    fn paging(&self) -> Paging {
+        Paging { lanes: self.lanes.len(), size: self.page }
+    }
+
     /// What this page holds, if there is such a page.
     fn page(&self, page: u64) -> Option<Page> {
-        let lane = (page % self.lanes.len() as u64) as usize;
-        let first = (page / self.lanes.len() as u64).checked_mul(self.page)?;
+        let (lane, first) = self.paging().place(page)?;
         let Lane { oldest, next, .. } = self.lanes[lane];
         let end = first.saturating_add(self.page).min(next);
         let frames = first.max(self.first_needed(oldest))..end;
@@ -149,8 +142,7 @@ impl Ring {
     fn stretches(&self, lane: usize, numbers: &Range<u64>) -> [Range<usize>; 2] {
         let first = lane * self.ring;
         let (start, count) = (self.row(lane, numbers.start), (numbers.end - numbers.start) as usize);
-        let until_wrap = (first + self.ring - start).min(count);
-        [start..start + until_wrap, first..first + count - until_wrap]
+        stretches(first, self.ring, start, count)
     }
 
     /// The first number whose frame is still shown by a stored observation.
@@ -228,12 +220,8 @@ impl Ring {
         for rows in &rows {
             read_bools(r, &mut self.masks[rows.start * masks..rows.end * masks])?;
         }
-        for rows in &rows {
-            read_f32s(r, &mut self.action[rows.start * actions..rows.end * actions])?;
-        }
-        for rows in &rows {
-            read_f32s(r, &mut self.reward[rows.clone()])?;
-        }
+        read_rows(r, &mut self.action, actions, &rows)?;
+        read_rows(r, &mut self.reward, 1, &rows)?;
         for rows in &rows {
             r.read_exact(&mut self.flags[rows.clone()])?;
         }

@@ -7,6 +7,7 @@ use super::queue::Queue;
 use super::{FIRST, LAST, Lane, SequenceSpec, SequenceStore, TERMINAL};
 use crate::PagedStore;
 use crate::bytes::*;
+use crate::pages::{Paging, read_rows, stretches, write_rows};
 use std::io::{self, Read, Write};
 use std::ops::Range;
 
@@ -31,20 +32,13 @@ impl PagedStore for SequenceStore {
     }
 
     fn pages(&self) -> Vec<u64> {
-        let lanes = self.lanes.len() as u64;
-        let of_lane = |(at, lane): (usize, &Lane)| {
-            let numbers = lane.oldest / self.page..lane.next.div_ceil(self.page);
-            numbers.map(move |number| number * lanes + at as u64)
-        };
-        let mut pages: Vec<u64> = self.lanes.iter().enumerate().flat_map(of_lane).collect();
-        pages.sort_unstable();
-        pages
+        self.paging().pages(self.lanes.iter().map(|lane| lane.oldest..lane.next))
     }
 
     /// A complete row never changes; but the oldest leave one by one.
     fn is_final(&self, page: u64) -> bool {
-        let lane = self.lanes[(page % self.lanes.len() as u64) as usize];
-        let first = (page / self.lanes.len() as u64).saturating_mul(self.page);
+        let Some((lane, first)) = self.paging().place(page) else { return false };
+        let lane = self.lanes[lane];
         lane.oldest <= first && first.saturating_add(self.page) <= lane.next
     }
 
@@ -62,12 +56,8 @@ impl PagedStore for SequenceStore {
         for rows in &rows {
             w.write_all(self.obs.range(rows.clone()).bytes)?;
         }
-        for rows in &rows {
-            write_f32s(w, &self.action[rows.start * actions..rows.end * actions])?;
-        }
-        for rows in &rows {
-            write_f32s(w, &self.reward[rows.clone()])?;
-        }
+        write_rows(w, &self.action, actions, &rows)?;
+        write_rows(w, &self.reward, 1, &rows)?;
         for rows in &rows {
             w.write_all(&self.flags[rows.clone()])?;
         }
@@ -102,10 +92,13 @@ impl SequenceStore {
         ]
     }
 
+    fn paging(&self) -> Paging {
+        Paging { lanes: self.lanes.len(), size: self.page }
+    }
+
     /// Lane and numbers of this page, if there is such a page.
     fn page(&self, page: u64) -> Option<(usize, Range<u64>)> {
-        let lane = (page % self.lanes.len() as u64) as usize;
-        let first = (page / self.lanes.len() as u64).checked_mul(self.page)?;
+        let (lane, first) = self.paging().place(page)?;
         let Lane { oldest, next, .. } = self.lanes[lane];
         let numbers = first.max(oldest)..first.saturating_add(self.page).min(next);
         (!numbers.is_empty()).then_some((lane, numbers))
@@ -115,8 +108,7 @@ impl SequenceStore {
     fn stretches(&self, lane: usize, numbers: &Range<u64>) -> [Range<usize>; 2] {
         let first = lane * self.ring;
         let (start, count) = (self.row(lane, numbers.start), (numbers.end - numbers.start) as usize);
-        let until_wrap = (first + self.ring - start).min(count);
-        [start..start + until_wrap, first..first + count - until_wrap]
+        stretches(first, self.ring, start, count)
     }
 
     fn write_head(&self, w: &mut dyn Write) -> io::Result<()> {
@@ -195,12 +187,8 @@ impl SequenceStore {
         for rows in &rows {
             r.read_exact(self.obs.range_mut(rows.clone()).bytes)?;
         }
-        for rows in &rows {
-            read_f32s(r, &mut self.action[rows.start * actions..rows.end * actions])?;
-        }
-        for rows in &rows {
-            read_f32s(r, &mut self.reward[rows.clone()])?;
-        }
+        read_rows(r, &mut self.action, actions, &rows)?;
+        read_rows(r, &mut self.reward, 1, &rows)?;
         for rows in &rows {
             r.read_exact(&mut self.flags[rows.clone()])?;
         }

@@ -9,7 +9,7 @@ pub use pass::TransformerPass;
 use crate::error::NnError;
 use crate::init::Init;
 use crate::layout::TensorLayout;
-use crate::named::{export_layout, import_layout};
+use crate::named::NamedTensors;
 use crate::params::Params;
 use passes::{Job, Mode};
 use rand_chacha::ChaCha8Rng;
@@ -220,20 +220,14 @@ impl Transformer {
         out.resize(x.len(), 0.0);
         passes::forward(&job, x, self.params.as_slice(), &mut between, out);
     }
+}
 
-    /// Hands out every tensor by name, weights as `[out, in]`.
-    pub fn export(&self, prefix: &str, put: &mut dyn FnMut(String, Vec<usize>, Vec<f32>)) {
-        export_layout(&self.spec.layout(), self.params.as_slice(), prefix, put);
+impl NamedTensors for Transformer {
+    fn tensors(&self) -> (Vec<TensorLayout>, &Params) {
+        (self.spec.layout(), &self.params)
     }
 
-    /// Reads every tensor back; on an error the network is unchanged.
-    pub fn import(
-        &mut self,
-        prefix: &str,
-        get: &mut dyn FnMut(&str) -> Option<(Vec<usize>, Vec<f32>)>,
-    ) -> Result<(), NnError> {
-        let values = import_layout(&self.spec.layout(), 1, prefix, get)?;
-        self.params.make_mut().copy_from_slice(&values);
-        Ok(())
+    fn params_mut(&mut self) -> &mut Params {
+        &mut self.params
     }
 }

@@ -7,10 +7,9 @@ mod passes;
 
 pub use passes::{ImageNetwork, KeptMut, Pixels, Trace};
 
-use crate::error::NnError;
 use crate::init::Init;
 use crate::layout::TensorLayout;
-use crate::named::{export_layout, import_layout};
+use crate::named::NamedTensors;
 use crate::params::Params;
 use crate::tensors::{into_graph, leaf_from_bytes, on_fused_device};
 use burn::tensor::Tensor;
@@ -67,22 +66,17 @@ impl<S: ImageSpec> ImageNet<S> {
         }
         into_graph(map_images(self.spec.clone(), x, params))
     }
+}
 
-    /// Hands out every tensor by name, convolutions in PyTorch's layout (`[out, in, height, width]`); rows and columns of linear
-    /// maps that stand for images are channels last.
-    pub fn export(&self, prefix: &str, put: &mut dyn FnMut(String, Vec<usize>, Vec<f32>)) {
-        export_layout(&self.spec.tensors(), self.params.as_slice(), prefix, put);
+/// Convolutions are in PyTorch's layout (`[out, in, height, width]`); rows and columns of linear maps that stand for images are
+/// channels last.
+impl<S: ImageSpec> NamedTensors for ImageNet<S> {
+    fn tensors(&self) -> (Vec<TensorLayout>, &Params) {
+        (self.spec.tensors(), &self.params)
     }
 
-    /// Reads every tensor back; on an error the network is unchanged.
-    pub fn import(
-        &mut self,
-        prefix: &str,
-        get: &mut dyn FnMut(&str) -> Option<(Vec<usize>, Vec<f32>)>,
-    ) -> Result<(), NnError> {
-        let values = import_layout(&self.spec.tensors(), 1, prefix, get)?;
-        self.params.make_mut().copy_from_slice(&values);
-        Ok(())
+    fn params_mut(&mut self) -> &mut Params {
+        &mut self.params
     }
 }
 

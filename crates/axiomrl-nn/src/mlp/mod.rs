@@ -13,9 +13,9 @@ pub(crate) use spec::Layer;
 pub use spec::MlpSpec;
 
 use crate::buffers::Pooled;
-use crate::error::NnError;
 use crate::init::Init;
-use crate::named::{export_flat, import_flat};
+use crate::layout::TensorLayout;
+use crate::named::NamedTensors;
 use crate::params::Params;
 use crate::tensors::on_fused_device;
 use burn::tensor::Tensor;
@@ -98,20 +98,14 @@ impl Mlp {
         }
         mlp(x.autodiff(), params.autodiff(), MlpCall { spec: self.spec.clone(), dropout_seed })
     }
+}
 
-    /// Hands out every tensor by name, in PyTorch's layout: see [`export_flat`].
-    pub fn export(&self, prefix: &str, put: &mut dyn FnMut(String, Vec<usize>, Vec<f32>)) {
-        export_flat(&self.spec, self.params.as_slice(), prefix, put);
+impl NamedTensors for Mlp {
+    fn tensors(&self) -> (Vec<TensorLayout>, &Params) {
+        (self.spec.layout(), &self.params)
     }
 
-    /// Reads every tensor back; on an error the network is unchanged.
-    pub fn import(
-        &mut self,
-        prefix: &str,
-        get: &mut dyn FnMut(&str) -> Option<(Vec<usize>, Vec<f32>)>,
-    ) -> Result<(), NnError> {
-        let values = import_flat(&self.spec, self.params.members(), prefix, get)?;
-        self.params.make_mut().copy_from_slice(&values);
-        Ok(())
+    fn params_mut(&mut self) -> &mut Params {
+        &mut self.params
     }
 }

@@ -6,9 +6,8 @@ mod op;
 mod passes;
 
 use crate::buffers::Pooled;
-use crate::error::NnError;
 use crate::layout::TensorLayout;
-use crate::named::{export_layout, import_layout};
+use crate::named::NamedTensors;
 use crate::params::Params;
 use crate::tensors::{into_graph, on_fused_device, values};
 use burn::tensor::Tensor;
@@ -148,20 +147,15 @@ impl Recurrent {
         let (out, last) = recurrent(self.spec.clone(), x, params, resets, state);
         (into_graph(out), last)
     }
+}
 
-    /// Hands out every tensor by PyTorch's name and in its layout (`weight_ih_l0` `[gates·hidden, inputs]` …).
-    pub fn export(&self, prefix: &str, put: &mut dyn FnMut(String, Vec<usize>, Vec<f32>)) {
-        export_layout(&self.spec.layout(), self.params.as_slice(), prefix, put);
+/// Names and layout are PyTorch's (`weight_ih_l0` `[gates·hidden, inputs]` …).
+impl NamedTensors for Recurrent {
+    fn tensors(&self) -> (Vec<TensorLayout>, &Params) {
+        (self.spec.layout(), &self.params)
     }
 
-    /// Reads every tensor back; on an error the network is unchanged.
-    pub fn import(
-        &mut self,
-        prefix: &str,
-        get: &mut dyn FnMut(&str) -> Option<(Vec<usize>, Vec<f32>)>,
-    ) -> Result<(), NnError> {
-        let values = import_layout(&self.spec.layout(), 1, prefix, get)?;
-        self.params.make_mut().copy_from_slice(&values);
-        Ok(())
+    fn params_mut(&mut self) -> &mut Params {
+        &mut self.params
     }
 }

@@ -1,6 +1,7 @@
 //! One step of an LSTM or GRU as nodes of an ONNX graph, whose gates have another order: i, o, f, c and z, r, h.
 
 use super::{CellKind, Recurrent};
+use crate::named::NamedTensors;
 use axiomrl_onnx::{Attribute, Graph, Value};
 
 impl Recurrent {

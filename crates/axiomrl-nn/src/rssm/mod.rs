@@ -28,8 +28,8 @@ pub use latent::Latent;
 pub use pass::RssmPass;
 pub use spec::{RssmCore, RssmSpec};
 
-use crate::error::NnError;
-use crate::named::{export_layout, import_layout};
+use crate::layout::TensorLayout;
+use crate::named::NamedTensors;
 use crate::params::Params;
 use crate::tensors::on_fused_device;
 use burn::tensor::Tensor;
@@ -94,20 +94,14 @@ impl Rssm {
         }
         op::observe(self.spec.clone(), tokens, params, window)
     }
+}
 
-    /// Hands out every tensor by name.
-    pub fn export(&self, prefix: &str, put: &mut dyn FnMut(String, Vec<usize>, Vec<f32>)) {
-        export_layout(&self.spec.layout(), self.params.as_slice(), prefix, put);
+impl NamedTensors for Rssm {
+    fn tensors(&self) -> (Vec<TensorLayout>, &Params) {
+        (self.spec.layout(), &self.params)
     }
 
-    /// Reads every tensor back; on an error the model is unchanged.
-    pub fn import(
-        &mut self,
-        prefix: &str,
-        get: &mut dyn FnMut(&str) -> Option<(Vec<usize>, Vec<f32>)>,
-    ) -> Result<(), NnError> {
-        let values = import_layout(&self.spec.layout(), 1, prefix, get)?;
-        self.params.make_mut().copy_from_slice(&values);
-        Ok(())
+    fn params_mut(&mut self) -> &mut Params {
+        &mut self.params
     }
 }

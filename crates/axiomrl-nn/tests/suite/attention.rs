@@ -1,7 +1,7 @@
 //! The transformer against Burn's own operations, finite differences and itself.
 
 use crate::reference::{assert_close, grad_of, normal, rng};
-use axiomrl_nn::{Init, NnError, Transformer, TransformerSpec, composed, leaf, values, with_threads};
+use axiomrl_nn::{Init, NamedTensors, NnError, Transformer, TransformerSpec, composed, leaf, values, with_threads};
 use std::collections::BTreeMap;
 
 /// A network whose every parameter is random: biases and LayerNorm too, so that no term hides behind a zero.

@@ -2,7 +2,8 @@
 
 use crate::reference::{assert_close, grad_of, normal, rng};
 use axiomrl_nn::{
-    Activation, ConvLayer, ConvNet, ConvSpec, Init, NnError, Tensor, fused_loss, gradients, leaf, values, with_threads,
+    Activation, ConvLayer, ConvNet, ConvSpec, Init, NamedTensors, NnError, Tensor, fused_loss, gradients, leaf, values,
+    with_threads,
 };
 use burn::tensor::activation;
 use burn::tensor::module::conv2d;

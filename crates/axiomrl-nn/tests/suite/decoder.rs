@@ -2,7 +2,7 @@
 
 use crate::image_checks::Case;
 use crate::reference::rng;
-use axiomrl_nn::{Activation, Decoder, DecoderSpec, Init, NnError, composed};
+use axiomrl_nn::{Activation, Decoder, DecoderSpec, Init, NamedTensors, NnError, composed};
 use std::collections::BTreeMap;
 
 fn check(spec: DecoderSpec, images: usize, test: impl Fn(&Case<'_>, &Decoder)) {

@@ -1,7 +1,7 @@
 //! Named tensors in PyTorch's layout.
 
 use crate::reference::{network, normal};
-use axiomrl_nn::{Activation, MlpSpec, NnError};
+use axiomrl_nn::{Activation, MlpSpec, NamedTensors, NnError};
 use std::collections::BTreeMap;
 
 type File = BTreeMap<String, (Vec<usize>, Vec<f32>)>;

@@ -2,8 +2,8 @@
 
 use crate::reference::{assert_close, grad_of, rng};
 use axiomrl_nn::{
-    Activation, CellKind, ConvLayer, ConvNet, ConvSpec, Decoder, DecoderSpec, Init, Params, Recurrent, RecurrentSpec,
-    ResidualNet, ResidualSpec, Tensor, leaf, values,
+    Activation, CellKind, ConvLayer, ConvNet, ConvSpec, Decoder, DecoderSpec, Init, NamedTensors, Params, Recurrent,
+    RecurrentSpec, ResidualNet, ResidualSpec, Tensor, leaf, values,
 };
 use burn::tensor::Gradients;
 use serde::Deserialize;

@@ -2,7 +2,8 @@
 
 use crate::reference::{assert_close, grad_of, normal, rng};
 use axiomrl_nn::{
-    CellKind, NnError, Recurrent, RecurrentSpec, Tensor, fused_loss, gradients, leaf, values, with_threads,
+    CellKind, NamedTensors, NnError, Recurrent, RecurrentSpec, Tensor, fused_loss, gradients, leaf, values,
+    with_threads,
 };
 use burn::tensor::activation::{sigmoid, tanh};
 use std::collections::BTreeMap;

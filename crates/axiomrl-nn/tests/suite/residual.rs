@@ -2,7 +2,7 @@
 
 use crate::image_checks::Case;
 use crate::reference::{assert_close, rng};
-use axiomrl_nn::{Init, NnError, ResidualNet, ResidualSpec, composed, fused_loss, gradients, leaf};
+use axiomrl_nn::{Init, NamedTensors, NnError, ResidualNet, ResidualSpec, composed, fused_loss, gradients, leaf};
 use std::collections::BTreeMap;
 
 fn network(spec: ResidualSpec, seed: u64) -> ResidualNet {

@@ -2,7 +2,7 @@
 
 use super::{Behaviour, CollectError, Noise};
 use axiomrl_algos::parts::actions::random_actions;
-use axiomrl_algos::{ActInput, Memory};
+use axiomrl_algos::{ActContext, ActInput, Memory};
 use axiomrl_core::explore::GaussianNoise;
 use axiomrl_core::random::uniform;
 use axiomrl_data::{Ending, EpisodeBuf};
@@ -114,7 +114,7 @@ impl Actions {
         match behaviour {
             Behaviour::Random => random_actions(&spaces.action, input.masks, rng, unit),
             Behaviour::Policy(policy, mode) => {
-                policy.act(input, memory, *mode, rng, unit)?;
+                policy.act(input, ActContext::new(memory, *mode, rng), unit)?;
                 disturb(player.noise, input, spaces, rng, unit);
             }
             Behaviour::Scripted(expert) => {

@@ -1,9 +1,9 @@
 use super::*;
 use axiomrl_algos::parts::statistics::ObsStats;
-use axiomrl_algos::{ActInput, Memory, StateError, StateIo};
+use axiomrl_algos::{ActContext, ActInput, Memory, StateError, StateIo};
 use axiomrl_envs::native::Identity;
 use axiomrl_envs::scripted::expert;
-use axiomrl_envs::{EachEnv, Env, Rng, Spaces, Stepping, VecState, Wrapping, registry};
+use axiomrl_envs::{EachEnv, Env, Spaces, Stepping, VecState, Wrapping, registry};
 use serde_json::json;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
@@ -175,14 +175,8 @@ impl Policy for Alternating {
     fn memory_width(&self) -> usize {
         1
     }
-    fn act(
-        &mut self,
-        _: ActInput<'_>,
-        memory: &mut Memory,
-        mode: Mode,
-        _: &mut Rng,
-        actions: &mut [f32],
-    ) -> Result<(), LearnError> {
+    fn act(&mut self, _: ActInput<'_>, context: ActContext<'_>, actions: &mut [f32]) -> Result<(), LearnError> {
+        let ActContext { memory, mode, .. } = context;
         memory.empty_at_starts();
         memory.starts.fill(false);
         for (action, count) in actions.iter_mut().zip(&mut memory.state) {

@@ -10,7 +10,7 @@ pub use learners::{
 };
 
 use axiomrl_algos::registry::ActionKind;
-use axiomrl_algos::{ActInput, AlgoEntry, Memory, Mode};
+use axiomrl_algos::{ActContext, ActInput, AlgoEntry, Memory, Mode};
 use axiomrl_envs::ObsRef;
 use axiomrl_run::catalogue::Catalogue;
 use axiomrl_run::experiment::Experiment;
@@ -192,7 +192,7 @@ pub fn best_actions(trained: &mut TrainedPolicy, obs: &[f32], rows: usize, width
     let mut rng = axiomrl_core::stream(0, "test");
     let input = ActInput::of(ObsRef::of_floats(rows, obs));
     let mut memory = Memory::new(rows, trained.policy.memory_width());
-    trained.policy.act(input, &mut memory, Mode::Best, &mut rng, &mut out).unwrap();
+    trained.policy.act(input, ActContext::new(&mut memory, Mode::Best, &mut rng), &mut out).unwrap();
     out
 }
 

@@ -11,11 +11,10 @@ use crate::parts::input::ObsEncoder;
 use crate::parts::seeing::{Critic, SeeingNet, ValueLoss};
 use crate::parts::temperature::Temperature;
 use crate::parts::tracked::Trainable;
-use crate::policy::{ActInput, Actor, Memory, Mode};
+use crate::policy::{ActContext, ActInput, Actor, Mode};
 use crate::regimes::ReplayLearner;
 use crate::state::{StateError, StateIo};
 use axiomrl_core::Batch;
-use axiomrl_envs::Rng;
 use axiomrl_nn::{AdamConfig, Distribution, Init, Mlp, MlpSpec, OptimizerConfig, fused_loss, leaf};
 
 /// The learner of discrete SAC.
@@ -153,14 +152,8 @@ fn largest_entropy(masks: &[bool], rows: usize, actions: usize) -> f32 {
 }
 
 impl Actor for DiscreteSacLearner {
-    fn act(
-        &mut self,
-        input: ActInput<'_>,
-        _memory: &mut Memory,
-        mode: Mode,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) -> Result<(), LearnError> {
+    fn act(&mut self, input: ActInput<'_>, context: ActContext<'_>, actions: &mut [f32]) -> Result<(), LearnError> {
+        let ActContext { mode, rng, .. } = context;
         for (action, (choices, best)) in actions.iter_mut().zip(self.likeliest(input)) {
             *action = if mode == Mode::Best { best } else { choices.draw(best, rng) } as f32;
         }
@@ -180,12 +173,7 @@ impl Actor for DiscreteSacLearner {
 }
 
 impl ReplayLearner for DiscreteSacLearner {
-    fn update(
-        &mut self,
-        batch: &Batch,
-        context: &mut UpdateContext<'_>,
-        _errors: &mut Vec<f32>,
-    ) -> Result<(), LearnError> {
+    fn update(&mut self, batch: &Batch, context: &mut UpdateContext<'_>) -> Result<(), LearnError> {
         let rate = self.config.learning_rate.at(context.fraction()) as f32;
         let ratio = self.config.target_entropy_ratio.at(context.fraction()) as f32;
         let target_entropy = ratio * largest_entropy(batch.masks(), batch.rows, self.actions);

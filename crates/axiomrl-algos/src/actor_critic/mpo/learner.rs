@@ -9,7 +9,7 @@ use crate::parts::descend::{Loss, ParamGroup};
 use crate::parts::input::ObsEncoder;
 use crate::parts::seeing::{Critic, SeeingNet, ValueLoss};
 use crate::parts::tracked::{Tracked, Trainable};
-use crate::policy::{ActInput, Actor, Memory, Mode};
+use crate::policy::{ActContext, ActInput, Actor, Mode};
 use crate::regimes::ReplayLearner;
 use crate::state::{StateError, StateIo};
 use axiomrl_core::Batch;
@@ -231,14 +231,8 @@ impl MpoLearner {
 }
 
 impl Actor for MpoLearner {
-    fn act(
-        &mut self,
-        input: ActInput<'_>,
-        _memory: &mut Memory,
-        mode: Mode,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) -> Result<(), LearnError> {
+    fn act(&mut self, input: ActInput<'_>, context: ActContext<'_>, actions: &mut [f32]) -> Result<(), LearnError> {
+        let ActContext { mode, rng, .. } = context;
         self.choose(input.obs, (mode == Mode::Sample).then_some(rng), actions);
         Ok(())
     }
@@ -256,12 +250,7 @@ impl Actor for MpoLearner {
 }
 
 impl ReplayLearner for MpoLearner {
-    fn update(
-        &mut self,
-        batch: &Batch,
-        context: &mut UpdateContext<'_>,
-        _errors: &mut Vec<f32>,
-    ) -> Result<(), LearnError> {
+    fn update(&mut self, batch: &Batch, context: &mut UpdateContext<'_>) -> Result<(), LearnError> {
         let rate = self.config.learning_rate.at(context.fraction()) as f32;
         let dual_rate = self.config.dual_learning_rate.at(context.fraction()) as f32;
 

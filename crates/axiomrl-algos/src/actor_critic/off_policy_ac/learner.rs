@@ -12,7 +12,7 @@ use super::critic::{Ahead, Critic, CriticStep, Predicted};
 use super::recorded::{Recorded, column};
 use super::settings::AcConfig;
 use super::window::Window;
-use crate::agent::{Clock, Diverged, LearnError, Setup, UpdateContext};
+use crate::agent::{Clock, Diverged, LearnError, Learned, Setup, UpdateContext};
 use crate::config::Problem;
 use crate::parts::input::ObsEncoder;
 use crate::parts::noise::ActionNoise;
@@ -20,11 +20,10 @@ use crate::parts::squashed_actor::{ActorKind, Drawn, Jitter};
 use crate::parts::temperature::{Temperature, TemperatureSetting};
 use crate::parts::torso::MemoryKind;
 use crate::parts::tracked::soft_update;
-use crate::policy::{ActInput, Memory};
+use crate::policy::{ActContext, ActInput, Memory};
 use crate::regimes::ReplayLearner;
 use crate::state::{StateError, StateIo};
 use axiomrl_core::{Batch, NEXT_ACTION, RETURN_TO_GO};
-use axiomrl_envs::Rng;
 use axiomrl_nn::Init;
 use std::borrow::Cow;
 
@@ -183,7 +182,6 @@ impl AcLearner {
         reward: &[f32],
         proposals: Option<&Proposals>,
         context: &mut UpdateContext<'_>,
-        errors: &mut Vec<f32>,
     ) -> Result<Vec<f32>, Diverged> {
         let views = self.config.prediction_views;
         let (obs, _) = window.now();
@@ -197,7 +195,8 @@ impl AcLearner {
         let predicted = Predicted { obs: view.as_ref(), views, window, state, reward, proposals };
         let rate = self.config.rate(self.config.critic_learning_rate.as_ref(), context.fraction());
         let encoder = &mut self.encoder;
-        let mut step = self.critic.step(encoder, &predicted, ahead, rate, context.number(), context.rng, errors)?;
+        let mut step =
+            self.critic.step(encoder, &predicted, ahead, rate, context.number(), context.rng, &mut context.errors)?;
         let seen = std::mem::take(&mut step.seen);
         self.report_critics(&step, context);
         Ok(seen)
@@ -323,24 +322,12 @@ fn see<'a>(encoder: &ObsEncoder, view: &Viewed<'a>) -> Cow<'a, [f32]> {
 }
 
 impl ReplayLearner for AcLearner {
-    fn explore(
-        &mut self,
-        input: ActInput<'_>,
-        memory: &mut Memory,
-        clock: Clock,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) -> Result<(), LearnError> {
-        self.explore_from(input, memory, clock, rng, actions);
+    fn explore(&mut self, input: ActInput<'_>, clock: Clock, context: ActContext<'_>, actions: &mut [f32]) -> Learned {
+        self.explore_from(input, clock, context, actions);
         Ok(())
     }
 
-    fn update(
-        &mut self,
-        batch: &Batch,
-        context: &mut UpdateContext<'_>,
-        errors: &mut Vec<f32>,
-    ) -> Result<(), LearnError> {
+    fn update(&mut self, batch: &Batch, context: &mut UpdateContext<'_>) -> Result<(), LearnError> {
         let recorded =
             if self.recorded { Some(Recorded::of(batch, self.config.critic_bc_weight > 0.0)?) } else { None };
         let window = Window::new(batch, self.remembers(), self.config.burn_in).of_recorded(recorded.as_ref());
@@ -359,7 +346,7 @@ impl ReplayLearner for AcLearner {
         }
         // critics and encoder: sum_i mean (Q_i(s, a) - y)^2 / 2
         let (next, others) = ((&ahead[..], &next), proposals.as_ref());
-        let seen = self.update_critics(window, &states.critic, next, &reward, others, context, errors)?;
+        let seen = self.update_critics(window, &states.critic, next, &reward, others, context)?;
         // encoder: mean -log softmax_j(f(s_i) W f'(s_j))_i
         self.update_contrast(batch, context)?;
         if due && !together {

@@ -1,12 +1,12 @@
 //! The policy, the discriminator that pays it, and the rounds they take turns in.
 
 use super::{Discriminator, ExpertSet, Generator, InputStatistics, Inputs, Rows, Selection, Verdict};
-use crate::agent::{LearnError, Setup, UpdateContext};
+use crate::agent::{LearnError, Learned, Setup, UpdateContext};
 use crate::config::Problem;
 use crate::export::{Answer, Graph, NoGraph, Shown};
 use crate::parts::checks::BuildError;
 use crate::parts::statistics::{ObsStats, RewardStats};
-use crate::policy::{ActInput, Actor, Memory, Mode};
+use crate::policy::{ActContext, ActInput, Actor, Memory};
 use crate::regimes::{ActedRow, Played, RolloutLearner, Unrewarded, hex};
 use crate::state::{StateError, StateIo};
 use axiomrl_core::{Metrics, RawRows, Rollout, Schedule, random};
@@ -115,7 +115,7 @@ impl AdversarialLearner {
         if outcomes {
             of_expert.log_prob = expert_log_probs(self.generator.as_mut(), expert, &chosen, unrewarded.statistics)?;
         }
-        Ok(self.discriminator.step(&of_expert, &of_policy, rate, context)?)
+        self.discriminator.step(&of_expert, &of_policy, rate, context)
     }
 
     /// Pays every step by the discriminator as it is now. The mean is never taken away from rewards: it is what the form of the
@@ -260,15 +260,8 @@ impl Actor for AdversarialLearner {
         ObsStats::of_rows(&self.spaces, POLICY_FLOOR, rows).ok().flatten()
     }
 
-    fn act(
-        &mut self,
-        input: ActInput<'_>,
-        memory: &mut Memory,
-        mode: Mode,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) -> Result<(), LearnError> {
-        self.generator.act(input, memory, mode, rng, actions)
+    fn act(&mut self, input: ActInput<'_>, context: ActContext<'_>, actions: &mut [f32]) -> Result<(), LearnError> {
+        self.generator.act(input, context, actions)
     }
 
     fn feedback(&mut self, memory: &mut Memory, envs: Range<usize>, actions: &[f32], rewards: &[f32]) {
@@ -285,14 +278,8 @@ impl Actor for AdversarialLearner {
 }
 
 impl RolloutLearner for AdversarialLearner {
-    fn play(
-        &mut self,
-        input: ActInput<'_>,
-        memory: &mut Memory,
-        rng: &mut Rng,
-        row: ActedRow<'_>,
-    ) -> Result<(), LearnError> {
-        self.generator.play(input, memory, rng, row)
+    fn play(&mut self, input: ActInput<'_>, context: ActContext<'_>, row: ActedRow<'_>) -> Result<(), LearnError> {
+        self.generator.play(input, context, row)
     }
 
     fn values(&mut self, input: ActInput<'_>, memory: &[f32], values: &mut [f32]) -> Result<(), LearnError> {
@@ -303,11 +290,7 @@ impl RolloutLearner for AdversarialLearner {
         true
     }
 
-    fn compute_rewards(
-        &mut self,
-        unrewarded: Unrewarded<'_>,
-        context: &mut UpdateContext<'_>,
-    ) -> Result<bool, LearnError> {
+    fn compute_rewards(&mut self, unrewarded: Unrewarded<'_>, context: &mut UpdateContext<'_>) -> Learned<bool> {
         if self.steps < self.settings.updates {
             let verdict = self.discriminate(&unrewarded, context)?;
             context.metrics.add("discriminator_loss", verdict.loss);

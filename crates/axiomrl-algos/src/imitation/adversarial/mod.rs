@@ -17,11 +17,14 @@ pub use inputs::Inputs;
 pub use learner::{AdversarialLearner, AdversarialSettings};
 pub use logistic::{Verdict, logistic_loss, softplus};
 
-use crate::agent::{Diverged, LearnError, Setup, UpdateContext};
+use crate::agent::{LearnError, Learned, Setup, UpdateContext};
 use crate::config::{Idle, Problem};
+use crate::parts::checks::BuildError;
 use crate::policy::ActInput;
 use crate::policy_gradient::learner::{PolicyLearner, PolicyUpdate};
+use crate::policy_gradient::{Ppo, PpoConfig, PpoLearner, Trpo, TrpoConfig, TrpoLearner};
 use crate::regimes::RolloutLearner;
+use crate::registry::Algorithm;
 use crate::state::{StateError, StateIo};
 use axiomrl_core::Metrics;
 use schemars::JsonSchema;
@@ -39,6 +42,20 @@ pub enum GeneratorKind {
 }
 
 impl GeneratorKind {
+    pub fn check_setup(self, ppo: &PpoConfig, trpo: &TrpoConfig, setup: &Setup) -> Result<(), Problem> {
+        match self {
+            Self::Ppo => Ppo::check_setup(ppo, setup),
+            Self::Trpo => Trpo::check_setup(trpo, setup),
+        }
+    }
+
+    pub fn build(self, ppo: PpoConfig, trpo: TrpoConfig, setup: &Setup) -> Result<Box<dyn Generator>, BuildError> {
+        Ok(match self {
+            Self::Ppo => Box::new(PpoLearner::new(ppo, setup)?),
+            Self::Trpo => Box::new(TrpoLearner::new(trpo, setup)?),
+        })
+    }
+
     /// Settings that only the other generator has.
     pub fn idle(self) -> [Idle; 2] {
         [
@@ -119,13 +136,7 @@ pub trait Discriminator: Send {
     }
 
     /// One step of its optimiser on as many rows of the expert as of the policy.
-    fn step(
-        &mut self,
-        expert: &Rows,
-        policy: &Rows,
-        rate: f32,
-        context: &mut UpdateContext<'_>,
-    ) -> Result<Verdict, Diverged>;
+    fn step(&mut self, expert: &Rows, policy: &Rows, rate: f32, context: &mut UpdateContext<'_>) -> Learned<Verdict>;
 
     /// What the policy is paid for each row.
     fn rewards(&self, rows: &Rows) -> Vec<f32>;

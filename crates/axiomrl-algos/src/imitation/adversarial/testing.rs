@@ -1,13 +1,12 @@
 //! For tests: recorded episodes, and rollouts of noise.
 
 use crate::agent::Setup;
-use crate::policy::{ActInput, Memory};
+use crate::policy::{ActContext, ActInput, Memory, Mode};
+use crate::policy_gradient::testing::saved;
 use crate::regimes::{ActedRow, RolloutLearner};
-use crate::state::{Snapshot, StateIo};
 use axiomrl_core::{Dataset, DatasetBuilder, Episode, Rollout, RolloutSpec, stream};
 use axiomrl_envs::{BoxSpace, ObsBuf, ObsRef, Space, Spaces};
 use rand::RngExt;
-use std::collections::BTreeMap;
 
 /// One number is observed.
 pub fn spaces(action: Space) -> Spaces {
@@ -69,7 +68,7 @@ pub fn rollout(learner: &mut dyn RolloutLearner, setup: &Setup, steps: usize) ->
         }
         let (mut actions, mut log_probs, mut values) = (vec![0.0; lanes * action_width], [0.0; 2], [0.0; 2]);
         let row = ActedRow { actions: &mut actions, log_probs: &mut log_probs, values: &mut values };
-        learner.play(ActInput::of(scaled.as_ref()), &mut memory, &mut rng, row).unwrap();
+        learner.play(ActInput::of(scaled.as_ref()), ActContext::new(&mut memory, Mode::Sample, &mut rng), row).unwrap();
         rollout.begin_row(t, scaled.as_ref(), &[], &actions, &log_probs, &values);
         rollout.set_raw(t, raw.as_ref());
         for lane in 0..lanes {
@@ -84,20 +83,10 @@ pub fn rollout(learner: &mut dyn RolloutLearner, setup: &Setup, steps: usize) ->
     (rollout, starts)
 }
 
-/// Every tensor that a learner saves, by name, moments of optimisers included.
-pub fn tensors(learner: &mut dyn RolloutLearner) -> BTreeMap<String, Vec<f32>> {
-    let mut snapshot = Snapshot::default();
-    let mut io = StateIo::save(&mut snapshot, None);
-    io.policy(|io| learner.visit_policy(io)).unwrap();
-    learner.visit_state(&mut io).unwrap();
-    let all = snapshot.policy.tensors.into_iter().chain(snapshot.training.tensors);
-    all.map(|(name, tensor)| (name, tensor.values)).collect()
-}
-
 /// The names of the tensors that `work` changes.
 pub fn changed<L: RolloutLearner>(learner: &mut L, work: impl FnOnce(&mut L)) -> Vec<String> {
-    let before = tensors(learner);
+    let before = saved(learner);
     work(learner);
-    let after = tensors(learner);
+    let after = saved(learner);
     before.into_iter().filter(|(name, values)| after[name] != *values).map(|(name, _)| name).collect()
 }

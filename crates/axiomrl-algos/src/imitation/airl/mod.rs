@@ -37,13 +37,11 @@ mod shaped;
 
 pub use shaped::AirlRewardForm;
 
-use super::adversarial::{
-    self, AdversarialLearner, AdversarialSettings, Generator, GeneratorKind, InputStatistics, Selection,
-};
+use super::adversarial::{self, AdversarialLearner, AdversarialSettings, GeneratorKind, InputStatistics, Selection};
 use crate::agent::Setup;
 use crate::config::{Idle, Problem, settings};
 use crate::parts::checks::BuildError;
-use crate::policy_gradient::{Ppo, PpoConfig, PpoLearner, Trpo, TrpoConfig, TrpoLearner, ppo_config, trpo_config};
+use crate::policy_gradient::{PpoConfig, TrpoConfig, ppo_config, trpo_config};
 use crate::regimes::Learner;
 use crate::registry::Algorithm;
 use axiomrl_core::Schedule;
@@ -132,10 +130,7 @@ impl AirlConfig {
     }
 
     pub(super) fn learner(&self, setup: &Setup) -> Result<AdversarialLearner, BuildError> {
-        let generator: Box<dyn Generator> = match self.generator {
-            GeneratorKind::Ppo => Box::new(PpoLearner::new(self.ppo(), setup)?),
-            GeneratorKind::Trpo => Box::new(TrpoLearner::new(trpo_config!(self), setup)?),
-        };
+        let generator = self.generator.build(self.ppo(), trpo_config!(self), setup)?;
         let discriminator = |inputs: &adversarial::Inputs| {
             let rng = &mut setup.rng("discriminator");
             Box::new(ShapedReward::new(self, inputs.width(), inputs.obs_width(), rng)) as _
@@ -151,10 +146,7 @@ impl Algorithm for Airl {
 
     fn check_setup(config: &AirlConfig, setup: &Setup) -> Result<(), Problem> {
         adversarial::check_setup(setup)?;
-        match config.generator {
-            GeneratorKind::Ppo => Ppo::check_setup(&config.ppo(), setup),
-            GeneratorKind::Trpo => Trpo::check_setup(&trpo_config!(config), setup),
-        }
+        config.generator.check_setup(&config.ppo(), &trpo_config!(config), setup)
     }
 
     fn idle(config: &AirlConfig) -> Vec<Idle> {

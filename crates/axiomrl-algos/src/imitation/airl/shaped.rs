@@ -1,7 +1,7 @@
 //! The discriminator of AIRL: a reward and a potential.
 
 use super::AirlConfig;
-use crate::agent::{Diverged, UpdateContext};
+use crate::agent::{Learned, UpdateContext};
 use crate::imitation::adversarial::{Discriminator, Rows, Verdict, logistic_loss};
 use crate::parts::descend::ParamGroup;
 use crate::state::{StateError, StateIo};
@@ -109,13 +109,7 @@ impl Discriminator for ShapedReward {
         true
     }
 
-    fn step(
-        &mut self,
-        expert: &Rows,
-        policy: &Rows,
-        rate: f32,
-        context: &mut UpdateContext<'_>,
-    ) -> Result<Verdict, Diverged> {
+    fn step(&mut self, expert: &Rows, policy: &Rows, rate: f32, context: &mut UpdateContext<'_>) -> Learned<Verdict> {
         let (verdict, gradients) = self.gradients(expert, policy);
         let params = &mut [&mut self.g.params, &mut self.h.params];
         let (whose, update) = ("the discriminator", context.number());

@@ -6,12 +6,11 @@ use crate::export::{Answer, Graph, NoGraph, Shown, best};
 use crate::parts::checks::BuildError;
 use crate::parts::descend::ParamGroup;
 use crate::parts::input::Flatten;
-use crate::policy::{ActInput, Actor, Memory, Mode};
+use crate::policy::{ActContext, ActInput, Actor, Mode};
 use crate::policy_gradient::shared::distribution_for;
 use crate::regimes::{LabelLearner, Labels};
 use crate::state::{StateError, StateIo};
 use axiomrl_core::Schedule;
-use axiomrl_envs::Rng;
 use axiomrl_nn::{AdamConfig, Distribution, Init, Mlp, MlpSpec, OptimizerConfig, Params, Pooled};
 
 #[cfg(test)]
@@ -92,14 +91,8 @@ fn with_log_std<'a>(net: &'a mut Mlp, log_std: &'a mut Params) -> Vec<&'a mut Pa
 }
 
 impl Actor for DaggerLearner {
-    fn act(
-        &mut self,
-        input: ActInput<'_>,
-        _memory: &mut Memory,
-        mode: Mode,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) -> Result<(), LearnError> {
+    fn act(&mut self, input: ActInput<'_>, context: ActContext<'_>, actions: &mut [f32]) -> Result<(), LearnError> {
+        let ActContext { mode, rng, .. } = context;
         self.net.infer(&self.flatten.encode(input.obs), input.rows(), &mut self.head);
         let heads = self.head.chunks_exact(self.distribution.head_width());
         let chosen = actions.chunks_exact_mut(self.distribution.action_width());

@@ -2,7 +2,7 @@
 
 use super::GailConfig;
 use super::penalty::GradientPenalty;
-use crate::agent::{Diverged, UpdateContext};
+use crate::agent::{Learned, UpdateContext};
 use crate::imitation::adversarial::{Discriminator, Rows, Verdict, logistic_loss, softplus};
 use crate::parts::descend::ParamGroup;
 use crate::state::{StateError, StateIo};
@@ -69,13 +69,7 @@ impl GailDiscriminator {
 }
 
 impl Discriminator for GailDiscriminator {
-    fn step(
-        &mut self,
-        expert: &Rows,
-        policy: &Rows,
-        rate: f32,
-        context: &mut UpdateContext<'_>,
-    ) -> Result<Verdict, Diverged> {
+    fn step(&mut self, expert: &Rows, policy: &Rows, rate: f32, context: &mut UpdateContext<'_>) -> Learned<Verdict> {
         // One pass over all: the expert's rows, the policy's, and the points at which the slope is measured.
         let width = self.net.spec.inputs;
         let mut x = [&expert.x[..], &policy.x[..]].concat();

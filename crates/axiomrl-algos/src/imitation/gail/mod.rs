@@ -60,14 +60,12 @@ mod penalty;
 pub use discriminator::RewardForm;
 pub use penalty::PenaltyKind;
 
-use super::adversarial::{
-    self, AdversarialLearner, AdversarialSettings, Generator, GeneratorKind, InputStatistics, Selection,
-};
+use super::adversarial::{self, AdversarialLearner, AdversarialSettings, GeneratorKind, InputStatistics, Selection};
 use crate::agent::Setup;
 use crate::config::{Idle, Problem, settings};
 use crate::parts::checks::BuildError;
 use crate::parts::torso::MemoryKind;
-use crate::policy_gradient::{Ppo, PpoConfig, PpoLearner, Trpo, TrpoConfig, TrpoLearner, ppo_config, trpo_config};
+use crate::policy_gradient::{Ppo, PpoConfig, TrpoConfig, ppo_config, trpo_config};
 use crate::regimes::Learner;
 use crate::registry::Algorithm;
 use axiomrl_core::Schedule;
@@ -192,10 +190,7 @@ impl GailConfig {
     }
 
     pub(super) fn learner(&self, setup: &Setup) -> Result<AdversarialLearner, BuildError> {
-        let generator: Box<dyn Generator> = match self.generator {
-            GeneratorKind::Ppo => Box::new(PpoLearner::new(self.ppo(), setup)?),
-            GeneratorKind::Trpo => Box::new(TrpoLearner::new(trpo_config!(self), setup)?),
-        };
+        let generator = self.generator.build(self.ppo(), trpo_config!(self), setup)?;
         let discriminator = |inputs: &adversarial::Inputs| {
             let (penalty, rng) = (self.penalty(setup), &mut setup.rng("discriminator"));
             Box::new(GailDiscriminator::new(self, penalty, inputs.width(), rng)) as _
@@ -218,10 +213,7 @@ impl Algorithm for Gail {
 
     fn check_setup(config: &GailConfig, setup: &Setup) -> Result<(), Problem> {
         adversarial::check_setup(setup)?;
-        match config.generator {
-            GeneratorKind::Ppo => Ppo::check_setup(&config.ppo(), setup),
-            GeneratorKind::Trpo => Trpo::check_setup(&trpo_config!(config), setup),
-        }
+        config.generator.check_setup(&config.ppo(), &trpo_config!(config), setup)
     }
 
     fn idle(config: &GailConfig) -> Vec<Idle> {

@@ -7,11 +7,11 @@ use crate::export::{Answer, Graph, NoGraph, Shown};
 use crate::model_based::LogVarBounds;
 use crate::model_based::dynamics::{Dynamics, DynamicsSettings, FitSettings, Patience};
 use crate::model_based::termination::Ends;
-use crate::policy::{ActInput, Actor, Memory, Mode};
+use crate::policy::{ActContext, ActInput, Actor};
 use crate::regimes::{Preparation, ReplayLearner};
 use crate::state::{StateError, StateIo};
 use axiomrl_core::{Batch, Schedule};
-use axiomrl_envs::{Rng, TaskRules};
+use axiomrl_envs::TaskRules;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -113,14 +113,8 @@ impl Actor for PetsLearner {
         self.planner.horizon * self.actions
     }
 
-    fn act(
-        &mut self,
-        input: ActInput<'_>,
-        memory: &mut Memory,
-        _mode: Mode,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) -> Result<(), LearnError> {
+    fn act(&mut self, input: ActInput<'_>, context: ActContext<'_>, actions: &mut [f32]) -> Result<(), LearnError> {
+        let ActContext { memory, rng, .. } = context;
         if !self.ready {
             actions.fill(0.0);
             return Ok(());
@@ -194,7 +188,7 @@ impl ReplayLearner for PetsLearner {
         }
     }
 
-    fn update(&mut self, _: &Batch, _: &mut UpdateContext<'_>, _: &mut Vec<f32>) -> Result<(), LearnError> {
+    fn update(&mut self, _: &Batch, _: &mut UpdateContext<'_>) -> Result<(), LearnError> {
         Err(LearnError::Other("a planner has no policy to update".into()))
     }
 

@@ -1,6 +1,6 @@
 //! The update of action model, critics and perturbation.
 
-use super::super::action_vae::{ActionVae, VaeSettings};
+use super::super::action_vae::{ActionVae, vae_settings};
 use super::super::candidates::{choose_best, choose_best_onnx};
 use super::super::twin_critic::{TwinCritic, ascend, scores};
 use super::BcqConfig;
@@ -9,7 +9,7 @@ use crate::agent::{Diverged, LearnError, Setup, UpdateContext};
 use crate::config::Problem;
 use crate::export::{Answer, Graph, NoGraph, Shown};
 use crate::parts::input::ObsEncoder;
-use crate::policy::{ActInput, Actor, Memory, Mode};
+use crate::policy::{ActContext, ActInput, Actor, Mode};
 use crate::regimes::ReplayLearner;
 use crate::state::{StateError, StateIo};
 use axiomrl_core::Batch;
@@ -33,14 +33,7 @@ impl BcqLearner {
         let (d, mut rng) = (setup.action_width(), setup.rng("init"));
         let encoder = ObsEncoder::new(setup.observation_space(), config.vision, &Init::pytorch(), &mut rng)?;
         let (seen, hidden, activation) = (encoder.width(), &config.hidden_sizes, config.activation);
-        let settings = VaeSettings {
-            hidden: &config.vae_hidden_sizes,
-            activation,
-            latent: config.latent_size,
-            latent_clip: config.latent_clip,
-            kl_weight: config.kl_weight,
-        };
-        let vae = ActionVae::new(&settings, seen, d, &mut rng);
+        let vae = ActionVae::new(&vae_settings!(config), seen, d, &mut rng);
         Ok(Self {
             perturbation: Perturbation::new(seen, d, hidden, activation, config.perturbation, &mut rng),
             critic: TwinCritic::new(encoder, d, hidden, activation, &mut rng),
@@ -97,14 +90,8 @@ impl BcqLearner {
 }
 
 impl Actor for BcqLearner {
-    fn act(
-        &mut self,
-        input: ActInput<'_>,
-        _memory: &mut Memory,
-        mode: Mode,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) -> Result<(), LearnError> {
+    fn act(&mut self, input: ActInput<'_>, context: ActContext<'_>, actions: &mut [f32]) -> Result<(), LearnError> {
+        let ActContext { mode, rng, .. } = context;
         let d = self.d;
         self.choose(input.obs, (mode == Mode::Sample).then_some(rng), |row, action, _| {
             actions[row * d..(row + 1) * d].copy_from_slice(action);
@@ -129,12 +116,7 @@ impl Actor for BcqLearner {
 }
 
 impl ReplayLearner for BcqLearner {
-    fn update(
-        &mut self,
-        batch: &Batch,
-        context: &mut UpdateContext<'_>,
-        _errors: &mut Vec<f32>,
-    ) -> Result<(), LearnError> {
+    fn update(&mut self, batch: &Batch, context: &mut UpdateContext<'_>) -> Result<(), LearnError> {
         let rate = self.config.learning_rate.at(context.fraction()) as f32;
 
         // action model: mean (decode(s, z) - a)^2 + kl_weight * KL(z | s, a),  z = mu(s, a) + sigma(s, a) * noise

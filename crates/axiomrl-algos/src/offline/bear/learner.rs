@@ -1,6 +1,6 @@
 //! The update of action model, critics, actor and the weight of their distance.
 
-use super::super::action_vae::{ActionVae, VaeSettings};
+use super::super::action_vae::{ActionVae, vae_settings};
 use super::super::candidates::{choose_best, choose_best_onnx};
 use super::super::twin_critic::{Ascent, TwinCritic, ascend, scores};
 use super::BearConfig;
@@ -14,7 +14,7 @@ use crate::parts::descend::ParamGroup;
 use crate::parts::input::ObsEncoder;
 use crate::parts::noise::fill_normal;
 use crate::parts::tracked::{Tracked, Trainable};
-use crate::policy::{ActInput, Actor, Memory, Mode};
+use crate::policy::{ActContext, ActInput, Actor, Mode};
 use crate::regimes::ReplayLearner;
 use crate::state::{StateError, StateIo};
 use axiomrl_core::Batch;
@@ -52,14 +52,7 @@ impl BearLearner {
         let (d, mut rng) = (setup.action_width(), setup.rng("init"));
         let encoder = ObsEncoder::new(setup.observation_space(), config.vision, &Init::pytorch(), &mut rng)?;
         let (seen, hidden, activation) = (encoder.width(), &config.hidden_sizes, config.activation);
-        let settings = VaeSettings {
-            hidden: &config.vae_hidden_sizes,
-            activation,
-            latent: config.latent_size,
-            latent_clip: config.latent_clip,
-            kl_weight: config.kl_weight,
-        };
-        let vae = ActionVae::new(&settings, seen, d, &mut rng);
+        let vae = ActionVae::new(&vae_settings!(config), seen, d, &mut rng);
         let mut actor = Mlp::new(MlpSpec::new(seen, hidden, 2 * d, activation), 1, &Init::pytorch(), &mut rng);
         let adam = OptimizerConfig::Adam(AdamConfig::default());
         let mut noise = Vec::new();
@@ -169,14 +162,8 @@ fn clipped_noise(count: usize, rng: &mut Rng) -> Vec<f32> {
 }
 
 impl Actor for BearLearner {
-    fn act(
-        &mut self,
-        input: ActInput<'_>,
-        _memory: &mut Memory,
-        mode: Mode,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) -> Result<(), LearnError> {
+    fn act(&mut self, input: ActInput<'_>, context: ActContext<'_>, actions: &mut [f32]) -> Result<(), LearnError> {
+        let ActContext { mode, rng, .. } = context;
         let d = self.d;
         self.choose(input.obs, (mode == Mode::Sample).then_some(rng), |row, action, _| {
             actions[row * d..(row + 1) * d].copy_from_slice(action);
@@ -200,12 +187,7 @@ impl Actor for BearLearner {
 }
 
 impl ReplayLearner for BearLearner {
-    fn update(
-        &mut self,
-        batch: &Batch,
-        context: &mut UpdateContext<'_>,
-        _errors: &mut Vec<f32>,
-    ) -> Result<(), LearnError> {
+    fn update(&mut self, batch: &Batch, context: &mut UpdateContext<'_>) -> Result<(), LearnError> {
         let rate = self.config.learning_rate.at(context.fraction()) as f32;
         let dual_rate = self.config.dual_learning_rate.at(context.fraction()) as f32;
 

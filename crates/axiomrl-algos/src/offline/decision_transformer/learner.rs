@@ -11,11 +11,11 @@ use crate::parts::checks::BuildError;
 use crate::parts::descend::ParamGroup;
 use crate::parts::input::Flatten;
 use crate::parts::tracked::Trainable;
-use crate::policy::{ActInput, Actor, Memory, Mode};
+use crate::policy::{ActContext, ActInput, Actor, Memory, Mode};
 use crate::regimes::ReplayLearner;
 use crate::state::{StateError, StateIo};
 use axiomrl_core::{Batch, BatchSource, SampleOptions};
-use axiomrl_envs::{ObsRef, Rng, Space};
+use axiomrl_envs::{ObsRef, Space};
 use axiomrl_nn::{Activation, AdamConfig, Distribution, OptimizerConfig};
 use rand::Rng as _;
 use std::ops::Range;
@@ -164,14 +164,8 @@ impl Actor for DecisionTransformerLearner {
         self.history.width()
     }
 
-    fn act(
-        &mut self,
-        input: ActInput<'_>,
-        memory: &mut Memory,
-        mode: Mode,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) -> Result<(), LearnError> {
+    fn act(&mut self, input: ActInput<'_>, context: ActContext<'_>, actions: &mut [f32]) -> Result<(), LearnError> {
+        let ActContext { memory, mode, rng } = context;
         let mut steps = Steps::default();
         for (row, remembered) in memory.state.chunks_exact_mut(self.history.width()).enumerate() {
             self.history.see(remembered, input.obs.row(row).floats);
@@ -231,12 +225,7 @@ impl ReplayLearner for DecisionTransformerLearner {
         }
     }
 
-    fn update(
-        &mut self,
-        batch: &Batch,
-        context: &mut UpdateContext<'_>,
-        _errors: &mut Vec<f32>,
-    ) -> Result<(), LearnError> {
+    fn update(&mut self, batch: &Batch, context: &mut UpdateContext<'_>) -> Result<(), LearnError> {
         // rate * min(k / warmup_updates, 1) for update k = 1, 2, ...
         let warm = (context.number() as f64 / self.warm_up as f64).min(1.0);
         let rate = (self.config.learning_rate.at(context.fraction()) * warm) as f32;

@@ -10,12 +10,12 @@ use crate::parts::descend::{Loss, ParamGroup};
 use crate::parts::input::ObsEncoder;
 use crate::parts::seeing::SeeingNet;
 use crate::parts::tracked::{Tracked, Trainable};
-use crate::policy::{ActInput, Actor, Memory, Mode};
+use crate::policy::{ActContext, ActInput, Actor};
 use crate::regimes::ReplayLearner;
 use crate::state::{StateError, StateIo};
 use axiomrl_core::Batch;
 use axiomrl_core::value_functions::{huber, huber_grad};
-use axiomrl_envs::{ObsRef, Rng};
+use axiomrl_envs::ObsRef;
 use axiomrl_nn::{AdamConfig, Init, Mlp, MlpSpec, OptimizerConfig, Params, fused_loss};
 
 /// The learner of discrete BCQ.
@@ -158,14 +158,7 @@ impl DiscreteBcqLearner {
 }
 
 impl Actor for DiscreteBcqLearner {
-    fn act(
-        &mut self,
-        input: ActInput<'_>,
-        _memory: &mut Memory,
-        _mode: Mode,
-        _rng: &mut Rng,
-        actions: &mut [f32],
-    ) -> Result<(), LearnError> {
+    fn act(&mut self, input: ActInput<'_>, _context: ActContext<'_>, actions: &mut [f32]) -> Result<(), LearnError> {
         for (action, choice) in actions.iter_mut().zip(self.choose(input.obs, input.masks)) {
             *action = choice.action as f32;
         }
@@ -193,12 +186,7 @@ impl Actor for DiscreteBcqLearner {
 }
 
 impl ReplayLearner for DiscreteBcqLearner {
-    fn update(
-        &mut self,
-        batch: &Batch,
-        context: &mut UpdateContext<'_>,
-        _errors: &mut Vec<f32>,
-    ) -> Result<(), LearnError> {
+    fn update(&mut self, batch: &Batch, context: &mut UpdateContext<'_>) -> Result<(), LearnError> {
         let rate = self.config.learning_rate.at(context.fraction()) as f32;
 
         // y = R + D * Q'(s', argmax_{a known at s'} Q(s', a)),  known: p(a | s') > threshold * max p(. | s')

@@ -6,7 +6,7 @@ use super::recorded::Recorded;
 use super::settings::RegressionConfig;
 use super::value::ValueNet;
 use super::value_loss::ValueFit;
-use crate::agent::{LearnError, Setup, UpdateContext};
+use crate::agent::{Learned, Setup, UpdateContext};
 use crate::config::Problem;
 use crate::state::{StateError, StateIo};
 use axiomrl_core::Batch;
@@ -30,12 +30,7 @@ impl ByLambda {
 }
 
 impl Judge for ByLambda {
-    fn update(
-        &mut self,
-        batch: &Batch,
-        imitator: &mut Imitator,
-        context: &mut UpdateContext<'_>,
-    ) -> Result<(), LearnError> {
+    fn update(&mut self, batch: &Batch, imitator: &mut Imitator, context: &mut UpdateContext<'_>) -> Learned {
         let rate = imitator.config.rate(context.fraction());
         let returns = self.returns.as_mut().ok_or_else(Recorded::missing)?;
         // G_t = r_t + gamma * ((1 - lambda) * V(s_{t+1}) + lambda * G_{t+1}) of all episodes, whenever V has learned enough

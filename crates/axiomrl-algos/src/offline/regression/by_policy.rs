@@ -3,7 +3,7 @@
 use super::critics::{Asked, Critics};
 use super::imitator::{Imitator, Judge, mean, targets};
 use super::settings::{AdvantageKind, RegressionConfig};
-use crate::agent::{LearnError, Setup, UpdateContext};
+use crate::agent::{Learned, Setup, UpdateContext};
 use crate::config::Problem;
 use crate::policy::ActInput;
 use crate::state::{StateError, StateIo};
@@ -48,12 +48,7 @@ impl ByPolicy {
 }
 
 impl Judge for ByPolicy {
-    fn update(
-        &mut self,
-        batch: &Batch,
-        imitator: &mut Imitator,
-        context: &mut UpdateContext<'_>,
-    ) -> Result<(), LearnError> {
+    fn update(&mut self, batch: &Batch, imitator: &mut Imitator, context: &mut UpdateContext<'_>) -> Learned {
         let (rate, number) = (imitator.config.rate(context.fraction()), context.number());
         // y = R + D * min_i Q'_i(s', a'), a' ~ pi(s') or its slow copy
         let mut next = vec![0.0; batch.action.len()];

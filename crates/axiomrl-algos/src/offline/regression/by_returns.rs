@@ -5,7 +5,7 @@ use super::recorded::Recorded;
 use super::settings::RegressionConfig;
 use super::value::ValueNet;
 use super::value_loss::ValueFit;
-use crate::agent::{LearnError, Setup, UpdateContext};
+use crate::agent::{LearnError, Learned, Setup, UpdateContext};
 use crate::config::Problem;
 use crate::state::{StateError, StateIo};
 use axiomrl_core::Batch;
@@ -71,12 +71,7 @@ impl ByReturns {
 }
 
 impl Judge for ByReturns {
-    fn update(
-        &mut self,
-        batch: &Batch,
-        imitator: &mut Imitator,
-        context: &mut UpdateContext<'_>,
-    ) -> Result<(), LearnError> {
+    fn update(&mut self, batch: &Batch, imitator: &mut Imitator, context: &mut UpdateContext<'_>) -> Learned {
         let rate = imitator.config.rate(context.fraction());
         let outcomes = self.outcomes.as_mut().ok_or_else(Recorded::missing)?;
         // G = sum_k gamma^k r_{t+k}, and gamma^h * V(s_T) on top where the episode was cut off

@@ -3,7 +3,7 @@
 use super::policy::RegressionPolicy;
 use super::settings::RegressionConfig;
 use super::weight::Weighing;
-use crate::agent::{Diverged, LearnError, Setup, UpdateContext};
+use crate::agent::{Diverged, Learned, Setup, UpdateContext};
 use crate::config::Problem;
 use crate::policy::ActInput;
 use crate::state::{StateError, StateIo};
@@ -13,12 +13,7 @@ use axiomrl_envs::{ObsRef, Rng};
 /// Who says how good recorded actions are, with the networks that it takes.
 pub trait Judge: Send {
     /// One update of its own networks and of the policy.
-    fn update(
-        &mut self,
-        batch: &Batch,
-        imitator: &mut Imitator,
-        context: &mut UpdateContext<'_>,
-    ) -> Result<(), LearnError>;
+    fn update(&mut self, batch: &Batch, imitator: &mut Imitator, context: &mut UpdateContext<'_>) -> Learned;
 
     /// What each observation is worth; `best` are the policy's best actions there.
     fn values(&self, obs: ObsRef<'_>, best: &[f32]) -> Vec<f32>;

@@ -5,7 +5,7 @@ use super::imitator::{Imitator, Judge, differences, mean, targets};
 use super::settings::{AdvantageKind, RegressionConfig};
 use super::value::{ValueNet, ValueStep};
 use super::value_loss::ValueFit;
-use crate::agent::{LearnError, Setup, UpdateContext};
+use crate::agent::{Learned, Setup, UpdateContext};
 use crate::config::Problem;
 use crate::policy::ActInput;
 use crate::state::{StateError, StateIo};
@@ -38,12 +38,7 @@ fn fit(config: &RegressionConfig, q: &[f32], values: &[f32]) -> ValueFit {
 }
 
 impl Judge for InSample {
-    fn update(
-        &mut self,
-        batch: &Batch,
-        imitator: &mut Imitator,
-        context: &mut UpdateContext<'_>,
-    ) -> Result<(), LearnError> {
+    fn update(&mut self, batch: &Batch, imitator: &mut Imitator, context: &mut UpdateContext<'_>) -> Learned {
         let (rate, number) = (imitator.config.rate(context.fraction()), context.number());
         // q = min_i Q'_i(s, a)
         let q = self.critics.lowest(Asked::Target, batch.obs(), &batch.action);

@@ -9,11 +9,10 @@ use super::settings::{AdvantageKind, RegressionConfig};
 use crate::agent::{LearnError, Setup, UpdateContext};
 use crate::config::Problem;
 use crate::export::{Answer, Graph, NoGraph, Shown};
-use crate::policy::{ActInput, Actor, Memory, Mode};
+use crate::policy::{ActContext, ActInput, Actor, Mode};
 use crate::regimes::ReplayLearner;
 use crate::state::{StateError, StateIo};
 use axiomrl_core::Batch;
-use axiomrl_envs::Rng;
 
 pub struct RegressionLearner {
     imitator: Imitator,
@@ -38,14 +37,8 @@ impl RegressionLearner {
 }
 
 impl Actor for RegressionLearner {
-    fn act(
-        &mut self,
-        input: ActInput<'_>,
-        _memory: &mut Memory,
-        mode: Mode,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) -> Result<(), LearnError> {
+    fn act(&mut self, input: ActInput<'_>, context: ActContext<'_>, actions: &mut [f32]) -> Result<(), LearnError> {
+        let ActContext { mode, rng, .. } = context;
         match mode {
             Mode::Best => self.imitator.policy.best(input, actions),
             Mode::Sample => self.imitator.policy.sample(input, rng, actions),
@@ -63,12 +56,7 @@ impl Actor for RegressionLearner {
 }
 
 impl ReplayLearner for RegressionLearner {
-    fn update(
-        &mut self,
-        batch: &Batch,
-        context: &mut UpdateContext<'_>,
-        _errors: &mut Vec<f32>,
-    ) -> Result<(), LearnError> {
+    fn update(&mut self, batch: &Batch, context: &mut UpdateContext<'_>) -> Result<(), LearnError> {
         match &mut self.judge {
             // -mean log pi(a|s), or mean (pi(s) - a)^2
             None => Ok(self.imitator.imitate(batch, context)?),

@@ -1,7 +1,7 @@
 //! One step on each rollout.
 
 use super::A2cConfig;
-use crate::agent::{LearnError, Setup, UpdateContext};
+use crate::agent::{Learned, Setup, UpdateContext};
 use crate::parts::checks::BuildError;
 use crate::parts::descend::ParamGroup;
 use crate::policy_gradient::learner::{PolicyLearner, PolicyShape, PolicyUpdate, PolicyValue};
@@ -26,17 +26,9 @@ pub struct A2cUpdate {
 
 impl A2cLearner {
     pub fn new(config: A2cConfig, setup: &Setup) -> Result<Self, BuildError> {
-        let shape = PolicyShape {
-            vision: config.vision,
-            hidden_sizes: &config.hidden_sizes,
-            activation: config.activation,
-            memory: config.memory.cell().map(|cell| (cell, config.recurrent_hidden_size)),
-            head_sizes: &config.head_sizes,
-            shared: config.shared,
-            aux_head: false,
-            streams: config.streams(),
-            log_std_init: config.log_std_init,
-        };
+        let shape = PolicyShape::new(config.vision, &config.hidden_sizes, config.activation, config.log_std_init)
+            .remembering(config.memory, config.recurrent_hidden_size, &config.head_sizes);
+        let shape = PolicyShape { shared: config.shared, streams: config.streams(), ..shape };
         let mut policy = PolicyValue::new(&shape, setup)?;
         let group = ParamGroup::new(&config.optimizer.config(), &policy.params(), config.max_grad_norm);
         Ok(Self { policy, rule: A2cUpdate { config, group, batch: Minibatch::default() } })
@@ -44,12 +36,7 @@ impl A2cLearner {
 }
 
 impl PolicyUpdate for A2cUpdate {
-    fn update(
-        &mut self,
-        policy: &mut PolicyValue,
-        played: Played<'_>,
-        context: &mut UpdateContext<'_>,
-    ) -> Result<bool, LearnError> {
+    fn step(&mut self, policy: &mut PolicyValue, played: Played<'_>, context: &mut UpdateContext<'_>) -> Learned<bool> {
         let (config, fraction) = (&self.config, context.fraction());
         let (rate, entropy_weight) = (config.learning_rate.at(fraction) as f32, config.ent_coef.at(fraction) as f32);
         let sequences = PlayedSequences::new(played, policy.net.state_width());

@@ -139,10 +139,8 @@ impl Default for A2cConfig {
 }
 
 impl A2cConfig {
-    /// How rollouts are made; without a memory a sequence is one step.
     fn rollout(&self) -> RolloutSettings {
-        let sequence_length = if self.memory == MemoryKind::None { 1 } else { self.sequence_length };
-        RolloutSettings { num_steps: self.num_steps, sequence_length, gamma: self.gamma, gae_lambda: self.gae_lambda }
+        RolloutSettings::new(self.num_steps, self.gamma, self.gae_lambda).remembering(self.memory, self.sequence_length)
     }
 
     /// Values of each observation.

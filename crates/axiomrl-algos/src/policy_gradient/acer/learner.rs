@@ -11,7 +11,7 @@ use crate::parts::descend::ParamGroup;
 use crate::parts::statistics::ObsStats;
 use crate::parts::torso::Sequences;
 use crate::parts::tracked::{Tracked, Trainable};
-use crate::policy::{ActInput, Actor, Memory, Mode};
+use crate::policy::{ActContext, ActInput, Actor, Mode};
 use crate::policy_gradient::net::{PolicyValueNet, PolicyValueSpec};
 use crate::policy_gradient::shared::{explained, without_signal};
 use crate::regimes::{ActedRow, Played, RolloutLearner};
@@ -297,14 +297,8 @@ impl Windows<'_> {
 }
 
 impl Actor for AcerLearner {
-    fn act(
-        &mut self,
-        input: ActInput<'_>,
-        _memory: &mut Memory,
-        mode: Mode,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) -> Result<(), LearnError> {
+    fn act(&mut self, input: ActInput<'_>, context: ActContext<'_>, actions: &mut [f32]) -> Result<(), LearnError> {
+        let ActContext { mode, rng, .. } = context;
         self.net.online.infer(Sequences::single(input.obs, &[]), &mut [], &mut self.head, None);
         for (row, (head, action)) in self.head.chunks_exact(self.actions).zip(actions.chunks_exact_mut(1)).enumerate() {
             match mode {
@@ -326,14 +320,8 @@ impl Actor for AcerLearner {
 }
 
 impl RolloutLearner for AcerLearner {
-    fn play(
-        &mut self,
-        input: ActInput<'_>,
-        memory: &mut Memory,
-        rng: &mut Rng,
-        row: ActedRow<'_>,
-    ) -> Result<(), LearnError> {
-        self.act(input, memory, Mode::Sample, rng, row.actions)?;
+    fn play(&mut self, input: ActInput<'_>, context: ActContext<'_>, row: ActedRow<'_>) -> Result<(), LearnError> {
+        self.act(input, context, row.actions)?;
         self.state_values(input, row.values);
         for (at, (head, log_prob)) in self.head.chunks_exact(self.actions).zip(row.log_probs).enumerate() {
             *log_prob = self.family.log_prob(head, &[], input.mask(at), &row.actions[at..=at]);

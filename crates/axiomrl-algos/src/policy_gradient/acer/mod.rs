@@ -122,7 +122,7 @@ impl Default for AcerConfig {
 impl AcerConfig {
     /// The regime's own advantages are not looked at.
     fn rollout(&self) -> RolloutSettings {
-        RolloutSettings { num_steps: self.num_steps, sequence_length: 1, gamma: self.gamma, gae_lambda: 1.0 }
+        RolloutSettings::new(self.num_steps, self.gamma, 1.0)
     }
 }
 

@@ -1,7 +1,7 @@
 //! A natural step of policy and value on each rollout.
 
 use super::AcktrConfig;
-use crate::agent::{LearnError, Setup, UpdateContext, finite};
+use crate::agent::{Learned, Setup, UpdateContext, finite};
 use crate::parts::checks::BuildError;
 use crate::policy_gradient::learner::{PolicyLearner, PolicyShape, PolicyUpdate, PolicyValue};
 use crate::policy_gradient::minibatch::{Minibatch, PlayedSequences};
@@ -50,17 +50,7 @@ impl Natural {
 
 impl AcktrLearner {
     pub fn new(config: AcktrConfig, setup: &Setup) -> Result<Self, BuildError> {
-        let shape = PolicyShape {
-            vision: config.vision,
-            hidden_sizes: &config.hidden_sizes,
-            activation: config.activation,
-            memory: None,
-            head_sizes: &[],
-            shared: false,
-            aux_head: false,
-            streams: 1,
-            log_std_init: config.log_std_init,
-        };
+        let shape = PolicyShape::new(config.vision, &config.hidden_sizes, config.activation, config.log_std_init);
         let mut policy = PolicyValue::new(&shape, setup)?;
         let [actor, critic] = policy.net.mlps();
         let rule = AcktrUpdate {
@@ -115,12 +105,7 @@ fn log_prob_slopes(family: &Distribution, head: &[f32], log_std: &[f32], batch: 
 }
 
 impl PolicyUpdate for AcktrUpdate {
-    fn update(
-        &mut self,
-        policy: &mut PolicyValue,
-        played: Played<'_>,
-        context: &mut UpdateContext<'_>,
-    ) -> Result<bool, LearnError> {
+    fn step(&mut self, policy: &mut PolicyValue, played: Played<'_>, context: &mut UpdateContext<'_>) -> Learned<bool> {
         let (config, fraction) = (&self.config, context.fraction());
         let (rate, entropy_weight) = (config.learning_rate.at(fraction) as f32, config.ent_coef.at(fraction) as f32);
         let sequences = PlayedSequences::new(played, 0);

@@ -2,16 +2,16 @@
 
 use super::scale::BonusScale;
 use super::{Bonus, CuriosityKind, CuriositySettings, Steps};
-use crate::agent::{LearnError, Setup, UpdateContext, finite};
+use crate::agent::{LearnError, Learned, Setup, UpdateContext, finite};
 use crate::export::{Answer, Graph, NoGraph, Shown};
 use crate::parts::statistics::{ObsScaling, ObsStats};
-use crate::policy::{ActInput, Actor, Memory, Mode};
+use crate::policy::{ActContext, ActInput, Actor, Memory};
 use crate::policy_gradient::passes::Passes;
 use crate::policy_gradient::shared::explained;
 use crate::regimes::{ActedRow, IntrinsicStream, Played, RolloutLearner, Unrewarded};
 use crate::state::{StateError, StateIo};
 use axiomrl_core::{Metrics, RawRows, Rollout};
-use axiomrl_envs::{ObsBuf, ObsRef, Rng};
+use axiomrl_envs::{ObsBuf, ObsRef};
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
@@ -174,15 +174,8 @@ impl Actor for Curious {
         self.inner.fixed_statistics()
     }
 
-    fn act(
-        &mut self,
-        input: ActInput<'_>,
-        memory: &mut Memory,
-        mode: Mode,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) -> Result<(), LearnError> {
-        self.inner.act(input, memory, mode, rng, actions)
+    fn act(&mut self, input: ActInput<'_>, context: ActContext<'_>, actions: &mut [f32]) -> Result<(), LearnError> {
+        self.inner.act(input, context, actions)
     }
 
     fn feedback(&mut self, memory: &mut Memory, envs: Range<usize>, actions: &[f32], rewards: &[f32]) {
@@ -199,14 +192,8 @@ impl Actor for Curious {
 }
 
 impl RolloutLearner for Curious {
-    fn play(
-        &mut self,
-        input: ActInput<'_>,
-        memory: &mut Memory,
-        rng: &mut Rng,
-        row: ActedRow<'_>,
-    ) -> Result<(), LearnError> {
-        self.inner.play(input, memory, rng, row)
+    fn play(&mut self, input: ActInput<'_>, context: ActContext<'_>, row: ActedRow<'_>) -> Result<(), LearnError> {
+        self.inner.play(input, context, row)
     }
 
     fn values(&mut self, input: ActInput<'_>, memory: &[f32], values: &mut [f32]) -> Result<(), LearnError> {
@@ -231,11 +218,7 @@ impl RolloutLearner for Curious {
         }
     }
 
-    fn compute_rewards(
-        &mut self,
-        unrewarded: Unrewarded<'_>,
-        context: &mut UpdateContext<'_>,
-    ) -> Result<bool, LearnError> {
+    fn compute_rewards(&mut self, unrewarded: Unrewarded<'_>, context: &mut UpdateContext<'_>) -> Learned<bool> {
         let rollout = unrewarded.rollout;
         let played: Vec<usize> = (0..rollout.filled * rollout.lanes).filter(|&row| rollout.valid[row]).collect();
         if self.stage == Stage::Learned || played.is_empty() {

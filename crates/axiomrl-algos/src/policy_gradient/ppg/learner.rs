@@ -2,7 +2,7 @@
 
 use super::PpgConfig;
 use super::phase::{AuxBatch, AuxReport, Phase, half_squared_error};
-use crate::agent::{LearnError, Setup, UpdateContext};
+use crate::agent::{LearnError, Learned, Setup, UpdateContext};
 use crate::parts::checks::BuildError;
 use crate::parts::descend::ParamGroup;
 use crate::parts::statistics::{ObsScaling, ObsStats};
@@ -67,18 +67,8 @@ pub struct PpgUpdate {
 
 impl PpgLearner {
     pub fn new(config: PpgConfig, setup: &Setup) -> Result<Self, BuildError> {
-        let shape = PolicyShape {
-            vision: config.vision,
-            hidden_sizes: &config.hidden_sizes,
-            activation: config.activation,
-            memory: None,
-            head_sizes: &[],
-            shared: false,
-            aux_head: true,
-            streams: 1,
-            log_std_init: config.log_std_init,
-        };
-        let mut policy = PolicyValue::new(&shape, setup)?;
+        let shape = PolicyShape::new(config.vision, &config.hidden_sizes, config.activation, config.log_std_init);
+        let mut policy = PolicyValue::new(&PolicyShape { aux_head: true, ..shape }, setup)?;
         let (adam, steps) = (OptimizerConfig::Adam(AdamConfig::default()), config.num_steps * setup.num_envs);
         let (net, log_std, limit) = (&mut policy.net, &mut policy.log_std, config.max_grad_norm);
         let head_width = policy.distribution.head_width();
@@ -251,12 +241,7 @@ impl PpgUpdate {
 }
 
 impl PolicyUpdate for PpgUpdate {
-    fn update(
-        &mut self,
-        policy: &mut PolicyValue,
-        played: Played<'_>,
-        context: &mut UpdateContext<'_>,
-    ) -> Result<bool, LearnError> {
+    fn step(&mut self, policy: &mut PolicyValue, played: Played<'_>, context: &mut UpdateContext<'_>) -> Learned<bool> {
         match self.stage {
             Stage::Value | Stage::Policy => {
                 if PlayedSequences::new(played, 0).numbers().is_empty() {

@@ -116,8 +116,7 @@ impl Default for PpgConfig {
 
 impl PpgConfig {
     fn rollout(&self) -> RolloutSettings {
-        let Self { num_steps, gamma, gae_lambda, .. } = *self;
-        RolloutSettings { num_steps, sequence_length: 1, gamma, gae_lambda }
+        RolloutSettings::new(self.num_steps, self.gamma, self.gae_lambda)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Passes of minibatches over a rollout.
 
 use super::PpoConfig;
-use crate::agent::{LearnError, Setup, UpdateContext};
+use crate::agent::{Learned, Setup, UpdateContext};
 use crate::parts::checks::BuildError;
 use crate::parts::descend::ParamGroup;
 use crate::policy_gradient::learner::{PolicyLearner, PolicyShape, PolicyUpdate, PolicyValue};
@@ -31,17 +31,9 @@ pub struct PpoUpdate {
 
 impl PpoLearner {
     pub fn new(config: PpoConfig, setup: &Setup) -> Result<Self, BuildError> {
-        let shape = PolicyShape {
-            vision: config.vision,
-            hidden_sizes: &config.hidden_sizes,
-            activation: config.activation,
-            memory: config.memory.cell().map(|cell| (cell, config.recurrent_hidden_size)),
-            head_sizes: &config.head_sizes,
-            shared: config.shared,
-            aux_head: false,
-            streams: config.streams(),
-            log_std_init: config.log_std_init,
-        };
+        let shape = PolicyShape::new(config.vision, &config.hidden_sizes, config.activation, config.log_std_init)
+            .remembering(config.memory, config.recurrent_hidden_size, &config.head_sizes);
+        let shape = PolicyShape { shared: config.shared, streams: config.streams(), ..shape };
         let mut policy = PolicyValue::new(&shape, setup)?;
         let adam = OptimizerConfig::Adam(AdamConfig { eps: 1e-5, ..AdamConfig::default() });
         let group = ParamGroup::new(&adam, &policy.params(), config.max_grad_norm);
@@ -53,12 +45,7 @@ impl PpoLearner {
 }
 
 impl PolicyUpdate for PpoUpdate {
-    fn update(
-        &mut self,
-        policy: &mut PolicyValue,
-        played: Played<'_>,
-        context: &mut UpdateContext<'_>,
-    ) -> Result<bool, LearnError> {
+    fn step(&mut self, policy: &mut PolicyValue, played: Played<'_>, context: &mut UpdateContext<'_>) -> Learned<bool> {
         let (config, fraction) = (&self.config, context.fraction());
         let (rate, terms) = (config.learning_rate.at(fraction) as f32, config.terms(fraction));
 

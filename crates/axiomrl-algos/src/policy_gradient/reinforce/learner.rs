@@ -1,7 +1,7 @@
 //! A step of the policy, then steps of the value.
 
 use super::ReinforceConfig;
-use crate::agent::{LearnError, Setup, UpdateContext};
+use crate::agent::{LearnError, Learned, Setup, UpdateContext};
 use crate::parts::checks::BuildError;
 use crate::parts::descend::ParamGroup;
 use crate::policy_gradient::learner::{PolicyLearner, PolicyShape, PolicyUpdate, PolicyValue};
@@ -33,17 +33,8 @@ pub struct ReinforceUpdate {
 
 impl ReinforceLearner {
     pub fn new(config: ReinforceConfig, setup: &Setup) -> Result<Self, BuildError> {
-        let shape = PolicyShape {
-            vision: config.vision,
-            hidden_sizes: &config.hidden_sizes,
-            activation: config.activation,
-            memory: config.memory.cell().map(|cell| (cell, config.recurrent_hidden_size)),
-            head_sizes: &config.head_sizes,
-            shared: false,
-            aux_head: false,
-            streams: 1,
-            log_std_init: config.log_std_init,
-        };
+        let shape = PolicyShape::new(config.vision, &config.hidden_sizes, config.activation, config.log_std_init)
+            .remembering(config.memory, config.recurrent_hidden_size, &config.head_sizes);
         let mut policy = PolicyValue::new(&shape, setup)?;
         let adam = OptimizerConfig::Adam(AdamConfig::default());
         let policy_group = ParamGroup::new(&adam, &policy.net.policy_params(&mut policy.log_std), config.max_grad_norm);
@@ -123,12 +114,7 @@ fn whole_returns(rollout: &Rollout, gamma: f32) -> Vec<f32> {
 }
 
 impl PolicyUpdate for ReinforceUpdate {
-    fn update(
-        &mut self,
-        policy: &mut PolicyValue,
-        played: Played<'_>,
-        context: &mut UpdateContext<'_>,
-    ) -> Result<bool, LearnError> {
+    fn step(&mut self, policy: &mut PolicyValue, played: Played<'_>, context: &mut UpdateContext<'_>) -> Learned<bool> {
         let sequences = PlayedSequences::new(played, policy.net.state_width());
         let all = sequences.numbers();
         if all.is_empty() {

@@ -3,7 +3,7 @@
 use super::TrpoConfig;
 use super::natural::{Curvature, Solution, conjugate_gradients, dot};
 use super::search::{Tried, full_step, line_search};
-use crate::agent::{LearnError, Setup, UpdateContext, finite};
+use crate::agent::{LearnError, Learned, Setup, UpdateContext, finite};
 use crate::parts::checks::BuildError;
 use crate::parts::descend::ParamGroup;
 use crate::policy_gradient::learner::{PolicyLearner, PolicyShape, PolicyUpdate, PolicyValue};
@@ -38,17 +38,7 @@ pub struct TrpoUpdate {
 
 impl TrpoLearner {
     pub fn new(config: TrpoConfig, setup: &Setup) -> Result<Self, BuildError> {
-        let shape = PolicyShape {
-            vision: config.vision,
-            hidden_sizes: &config.hidden_sizes,
-            activation: config.activation,
-            memory: None,
-            head_sizes: &[],
-            shared: false,
-            aux_head: false,
-            streams: 1,
-            log_std_init: config.log_std_init,
-        };
+        let shape = PolicyShape::new(config.vision, &config.hidden_sizes, config.activation, config.log_std_init);
         let mut policy = PolicyValue::new(&shape, setup)?;
         let adam = OptimizerConfig::Adam(AdamConfig { eps: 1e-5, ..AdamConfig::default() });
         let rule = TrpoUpdate {
@@ -233,12 +223,7 @@ struct Sample {
 }
 
 impl PolicyUpdate for TrpoUpdate {
-    fn update(
-        &mut self,
-        policy: &mut PolicyValue,
-        played: Played<'_>,
-        context: &mut UpdateContext<'_>,
-    ) -> Result<bool, LearnError> {
+    fn step(&mut self, policy: &mut PolicyValue, played: Played<'_>, context: &mut UpdateContext<'_>) -> Learned<bool> {
         let sequences = PlayedSequences::new(played, 0);
         if !self.improved {
             let all = sequences.numbers();

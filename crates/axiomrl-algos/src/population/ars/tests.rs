@@ -1,18 +1,14 @@
 use super::*;
+use crate::regimes::{Iteration, Search};
 use crate::testing::with_context;
 
 fn near(found: f64, wanted: f64, tolerance: f64) {
     assert!((found - wanted).abs() < tolerance, "{found} where {wanted} belongs");
 }
 
-fn search(kept: usize) -> ArsSearch {
-    ArsSearch {
-        directions: Directions::new(1, 4),
-        tried: 3,
-        kept,
-        noise_std: 0.05,
-        learning_rate: Schedule::Constant(0.02),
-    }
+fn search(kept: usize) -> Mirrored<ArsRule> {
+    let rule = ArsRule { kept, learning_rate: Schedule::Constant(0.02) };
+    Mirrored { directions: Directions::new(1, 4), pairs: 3, noise_std: 0.05, rule }
 }
 
 /// Returns of + and − in turn, as by hand: r⁺ (3, 1, 5), r⁻ (1, 2, 4).
@@ -37,7 +33,7 @@ fn of_equal_directions_the_first_are_kept() {
 #[test]
 fn an_update_moves_the_mean_along_the_directions_that_are_kept() {
     let (mut search, mut mean) = (search(2), Params::from_vec(1, 5, vec![1.0; 5]));
-    with_context(|context| search.update(&mut mean, 9, &SCORES, context).unwrap());
+    with_context(|context| search.update(&mut mean, Iteration { number: 9, scores: &SCORES }, context).unwrap());
     let mut wanted = vec![0.0; 5];
     search.directions.add_to(&mut wanted, 9, 2, 0.00676123);
     search.directions.add_to(&mut wanted, 9, 0, 0.0135225);
@@ -54,7 +50,7 @@ fn an_update_moves_the_mean_along_the_directions_that_are_kept() {
 #[test]
 fn equal_returns_make_no_step() {
     let (mut search, mut mean) = (search(3), Params::from_vec(1, 4, vec![0.5; 4]));
-    with_context(|context| search.update(&mut mean, 0, &[7.0; 6], context).unwrap());
+    with_context(|context| search.update(&mut mean, Iteration { number: 0, scores: &[7.0; 6] }, context).unwrap());
     assert_eq!(mean.as_slice(), [0.5; 4]);
 }
 

@@ -40,7 +40,9 @@ fn the_gaussian_is_fitted_to_the_best_and_the_extra_noise_is_not_kept() {
     let mut drawn = [[0.0; 3]; 4];
     drawn.iter_mut().enumerate().for_each(|(i, params)| search.candidate(&before, 0, i, params));
     let mut mean = Params::from_vec(1, 3, before);
-    with_context(|context| search.update(&mut mean, 0, &[0.0, 5.0, 1.0, 5.0], context).unwrap());
+    with_context(|context| {
+        search.update(&mut mean, Iteration { number: 0, scores: &[0.0, 5.0, 1.0, 5.0] }, context).unwrap()
+    });
     for at in 0..3 {
         let (a, b) = (drawn[1][at], drawn[3][at]);
         assert!((mean.as_slice()[at] - (a + b) / 2.0).abs() < 1e-6);

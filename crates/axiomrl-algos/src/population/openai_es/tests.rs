@@ -1,15 +1,11 @@
 use super::*;
+use crate::regimes::{Iteration, Search};
 use crate::testing::with_context;
 
-fn search(weight_decay: f32, rate: f64, count: usize) -> EsSearch {
-    EsSearch {
-        directions: Directions::new(1, count),
-        pairs: 2,
-        noise_std: 0.1,
-        weight_decay,
-        learning_rate: Schedule::Constant(rate),
-        adam: Optimizer::new(&OptimizerConfig::Adam(AdamConfig::default()), count),
-    }
+fn search(weight_decay: f32, rate: f64, count: usize) -> Mirrored<EsRule> {
+    let adam = Optimizer::new(&OptimizerConfig::Adam(AdamConfig::default()), count);
+    let rule = EsRule { weight_decay, learning_rate: Schedule::Constant(rate), adam };
+    Mirrored { directions: Directions::new(1, count), pairs: 2, noise_std: 0.1, rule }
 }
 
 fn near(found: f64, wanted: f64) {
@@ -34,7 +30,9 @@ fn the_first_step_has_the_signs_of_the_estimate() {
     let mut estimate = vec![0.0; 6];
     search.directions.add_to(&mut estimate, 5, 0, 0.125);
     search.directions.add_to(&mut estimate, 5, 1, -0.208333);
-    with_context(|context| search.update(&mut mean, 5, &[3.0, 1.0, 1.0, 4.0], context).unwrap());
+    with_context(|context| {
+        search.update(&mut mean, Iteration { number: 5, scores: &[3.0, 1.0, 1.0, 4.0] }, context).unwrap()
+    });
     // Adam's first step is the rate, whatever the size of the gradient.
     for (found, g) in mean.as_slice().iter().zip(&estimate) {
         near(f64::from(*found), 0.01 * g.signum());
@@ -44,14 +42,14 @@ fn the_first_step_has_the_signs_of_the_estimate() {
 #[test]
 fn equal_scores_give_an_estimate_of_exactly_nothing() {
     let (mut search, mut mean) = (search(0.0, 0.01, 3), Params::from_vec(1, 3, vec![0.7; 3]));
-    with_context(|context| search.update(&mut mean, 0, &[2.0; 4], context).unwrap());
+    with_context(|context| search.update(&mut mean, Iteration { number: 0, scores: &[2.0; 4] }, context).unwrap());
     assert_eq!(mean.as_slice(), [0.7; 3]);
 }
 
 #[test]
 fn the_pull_to_zero_goes_through_adam() {
     let (mut search, mut mean) = (search(0.005, 0.01, 1), Params::from_vec(1, 1, vec![1.0]));
-    with_context(|context| search.update(&mut mean, 0, &[2.0; 4], context).unwrap());
+    with_context(|context| search.update(&mut mean, Iteration { number: 0, scores: &[2.0; 4] }, context).unwrap());
     // Decoupled from Adam it would be .01 · .005.
     near(f64::from(mean.as_slice()[0]), 0.99);
 }

@@ -2,7 +2,7 @@
 
 use crate::agent::{Clock, Setup, UpdateContext};
 use crate::parts::torso::MemoryKind;
-use crate::policy::{ActInput, Memory, Mode};
+use crate::policy::{ActContext, ActInput, Memory, Mode};
 use crate::q_learning::scale::Scale;
 use crate::q_learning::{Backup, Dqn, DqnConfig, HeadKind, presets};
 use crate::regimes::{Learner, ReplayLearner};
@@ -63,11 +63,11 @@ fn sequences() -> Batch {
 }
 
 fn update(learner: &mut dyn ReplayLearner, batch: &Batch) -> Vec<f32> {
-    let (mut rng, mut metrics, mut errors) = (axiomrl_core::stream(5, "test"), Metrics::default(), Vec::new());
+    let (mut rng, mut metrics) = (axiomrl_core::stream(5, "test"), Metrics::default());
     let clock = Clock { total: 100, ..Clock::default() };
-    let mut context = UpdateContext { clock, closes_burst: true, rng: &mut rng, metrics: &mut metrics };
-    learner.update(batch, &mut context, &mut errors).unwrap();
-    errors
+    let mut context = UpdateContext::new(clock, &mut rng, &mut metrics);
+    learner.update(batch, &mut context).unwrap();
+    context.errors
 }
 
 /// Everything with a name, those of the target included.
@@ -143,7 +143,7 @@ fn a_burn_in_fills_the_memory_and_teaches_nothing() {
     let mut rng = axiomrl_core::stream(6, "test");
     for t in 0..2 {
         let seen = ActInput::of(batch.obs.range(t * ROWS..(t + 1) * ROWS));
-        learner.act(seen, &mut memory, Mode::Best, &mut rng, &mut [0.0; ROWS]).unwrap();
+        learner.act(seen, ActContext::new(&mut memory, Mode::Best, &mut rng), &mut [0.0; ROWS]).unwrap();
         memory.starts.fill(false);
     }
     let mut rest = Batch { steps: STEPS - 2, state: memory.state, ..batch };

@@ -4,7 +4,7 @@ mod by_hand;
 mod memory;
 
 use crate::agent::Setup;
-use crate::policy::{ActInput, Memory, Mode, Policy};
+use crate::policy::{ActContext, ActInput, Memory, Mode, Policy};
 use crate::q_learning::{Dqn, DqnConfig, HeadKind, Naf, NafConfig, presets};
 use crate::registry::Algorithm;
 use crate::state::{Snapshot, StateIo};
@@ -24,7 +24,7 @@ fn acts(policy: &mut dyn Policy, setup: &Setup) -> Vec<f32> {
     let mut actions = vec![0.0; 2 * ROWS * setup.action_width()];
     for half in actions.chunks_exact_mut(ROWS * setup.action_width()) {
         let input = ActInput::of(ObsRef::of_floats(ROWS, &obs));
-        policy.act(input, &mut memory, Mode::Best, &mut rng, half).unwrap();
+        policy.act(input, ActContext::new(&mut memory, Mode::Best, &mut rng), half).unwrap();
     }
     actions
 }

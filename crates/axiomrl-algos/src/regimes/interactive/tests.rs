@@ -42,14 +42,8 @@ fn cartpole(lanes: usize) -> Box<dyn VecEnv> {
 struct Second(Arc<Mutex<Vec<Labels>>>);
 
 impl Actor for Second {
-    fn act(
-        &mut self,
-        _input: ActInput<'_>,
-        _memory: &mut Memory,
-        mode: Mode,
-        _rng: &mut Rng,
-        actions: &mut [f32],
-    ) -> Result<(), LearnError> {
+    fn act(&mut self, _input: ActInput<'_>, context: ActContext<'_>, actions: &mut [f32]) -> Result<(), LearnError> {
+        let ActContext { mode, .. } = context;
         // What it thinks best would be the first: it is its samples that are executed.
         actions.fill(if mode == Mode::Sample { 1.0 } else { 0.0 });
         Ok(())

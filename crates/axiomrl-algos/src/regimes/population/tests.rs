@@ -1,6 +1,7 @@
 use super::trials::Trials;
 use super::*;
 use crate::parts::statistics::ObsScaling;
+use crate::policy::{Memory, Mode};
 use crate::population::{ArsConfig, CemConfig, OpenAiEsConfig};
 use crate::registry::{Algorithm, Settings};
 use crate::testing::{Kept, drive};
@@ -70,8 +71,8 @@ impl Search for Listening {
         }
     }
 
-    fn update(&mut self, _: &mut Params, _: u64, scores: &[f64], _: &mut UpdateContext<'_>) -> Result<(), LearnError> {
-        self.0.lock().unwrap().extend(scores);
+    fn update(&mut self, _: &mut Params, played: Iteration<'_>, _: &mut UpdateContext<'_>) -> Learned {
+        self.0.lock().unwrap().extend(played.scores);
         Ok(())
     }
 
@@ -157,7 +158,7 @@ fn the_policy_is_the_mean_and_never_a_candidate() {
     let (mut memory, mut rng) = (Memory::new(1, 0), stream(1, "act"));
     let mut action = [9.0];
     let input = ActInput::of(ObsRef::of_floats(1, &[1.0]));
-    agent.policy().act(input, &mut memory, Mode::Best, &mut rng, &mut action).unwrap();
+    agent.policy().act(input, ActContext::new(&mut memory, Mode::Best, &mut rng), &mut action).unwrap();
     assert_eq!(action, [0.0]);
 }
 

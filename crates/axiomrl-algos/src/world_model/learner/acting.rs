@@ -1,9 +1,9 @@
 //! Acting: the state of the model and the last action are what is remembered.
 
 use super::WorldModelLearner;
-use crate::agent::LearnError;
+use crate::agent::{LearnError, Learned};
 use crate::export::{Answer, Element, Graph, NoGraph, Shown};
-use crate::policy::{ActInput, Actor, Imagines, Memory, Mode, Picture};
+use crate::policy::{ActContext, ActInput, Actor, Imagines, Memory, Mode, Picture};
 use crate::state::{StateError, StateIo};
 use crate::world_model::actor::Drawn;
 use axiomrl_core::random::normal;
@@ -62,14 +62,8 @@ impl Actor for WorldModelLearner {
         self.remembered()
     }
 
-    fn act(
-        &mut self,
-        input: ActInput<'_>,
-        memory: &mut Memory,
-        mode: Mode,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) -> Result<(), LearnError> {
+    fn act(&mut self, input: ActInput<'_>, context: ActContext<'_>, actions: &mut [f32]) -> Result<(), LearnError> {
+        let ActContext { memory, mode, rng } = context;
         let (rows, law) = (input.rows(), self.reading.law);
         let states = self.see(input, memory, rng);
         let (mut outputs, mut drawn) = (Vec::new(), Drawn::default());
@@ -117,14 +111,9 @@ impl Actor for WorldModelLearner {
 
 impl WorldModelLearner {
     /// Exploring actions: drawn from the policy, with noise on those that are learned through the model.
-    pub(super) fn explored(
-        &mut self,
-        input: ActInput<'_>,
-        memory: &mut Memory,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) -> Result<(), LearnError> {
-        self.act(input, memory, Mode::Sample, rng, actions)?;
+    pub(super) fn explored(&mut self, input: ActInput<'_>, context: ActContext<'_>, actions: &mut [f32]) -> Learned {
+        let ActContext { memory, mode, rng } = context;
+        self.act(input, ActContext::new(memory, mode, rng), actions)?;
         if self.adds_noise {
             let noise = self.config.exploration_noise;
             actions.iter_mut().for_each(|a| *a = (*a + noise * normal(rng)).clamp(-1.0, 1.0));

@@ -7,7 +7,7 @@ use crate::state::Snapshot;
 use crate::world_model::choices::{ActorGradient, Heads, Latents};
 use crate::world_model::presets::{dreamer, dreamerv3};
 use axiomrl_core::{Metrics, RewardScale, Schedule, SequenceSpec, SequenceStore, stream};
-use axiomrl_envs::{BoxSpace, ObsBuf, ObsRef, Space, Spaces};
+use axiomrl_envs::{BoxSpace, ObsBuf, ObsRef, Rng, Space, Spaces};
 use rand::RngExt;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -87,7 +87,7 @@ fn drawn(config: &WorldModelConfig, setup: &Setup, learner: &WorldModelLearner) 
 fn update(learner: &mut WorldModelLearner, batch: &SequenceBatch, updates: u64) -> Vec<(String, f64)> {
     let (mut rng, mut metrics) = (stream(9, "learn"), Metrics::default());
     let clock = Clock { env_steps: 10, updates, at: 10, total: 100 };
-    let mut context = UpdateContext { clock, closes_burst: true, rng: &mut rng, metrics: &mut metrics };
+    let mut context = UpdateContext::new(clock, &mut rng, &mut metrics);
     learner.update(batch, &mut context, &mut ModelStates::default()).unwrap();
     metrics.take().into_iter().map(|(name, value)| (name.into_owned(), value)).collect()
 }
@@ -265,7 +265,9 @@ fn acting_is_the_first_row_of_learning() {
     let obs = ObsRef { rows: 1, floats: &floats, bytes: &bytes };
     let mut memory = Memory::new(1, learner.memory_width());
     let mut action = [9.0];
-    learner.act(ActInput::of(obs), &mut memory, Mode::Best, &mut stream(4, "act"), &mut action).unwrap();
+    learner
+        .act(ActInput::of(obs), ActContext::new(&mut memory, Mode::Best, &mut stream(4, "act")), &mut action)
+        .unwrap();
     assert!(action[0] < 3.0);
     let (state, done) = memory.row(0).split_at(learner.model.features());
     assert_eq!(done.iter().position(|&x| x == 1.0), Some(action[0] as usize));
@@ -329,7 +331,7 @@ fn the_model_learns_what_actions_do() {
         store.draw(8, false, RewardScale::IDENTITY, &mut rng, &mut batch).unwrap();
         let mut metrics = Metrics::default();
         let clock = Clock { env_steps: 10, updates, at: 10, total: 100 };
-        let mut context = UpdateContext { clock, closes_burst: true, rng: &mut rng, metrics: &mut metrics };
+        let mut context = UpdateContext::new(clock, &mut rng, &mut metrics);
         learner.update(&batch, &mut context, &mut ModelStates::default()).unwrap();
     }
     let error = |batch: &SequenceBatch| {

@@ -3,7 +3,7 @@
 use super::layout::{Layout, check_mask, mask_parts};
 use super::rows::Row;
 use crate::failure::{DIVERGED, Failure};
-use axiomrl_algos::{ActInput, Memory, Mode};
+use axiomrl_algos::{ActContext, ActInput, Memory, Mode};
 use axiomrl_envs::rng::stream;
 use axiomrl_envs::{Kind, ObsBuf, ObsSpace, Rng, Space};
 use axiomrl_run::policy::TrainedPolicy;
@@ -49,7 +49,9 @@ impl Actor {
         let mut action = vec![0.0; self.actions.width()];
         self.memory.starts.fill(start);
         let (policy, input) = (&mut self.policy.policy, ActInput { obs: obs.as_ref(), masks });
-        policy.act(input, &mut self.memory, self.mode, &mut self.rng, &mut action).map_err(Failure::other)?;
+        policy
+            .act(input, ActContext::new(&mut self.memory, self.mode, &mut self.rng), &mut action)
+            .map_err(Failure::other)?;
         if let Some(bad) = action.iter().find(|number| !number.is_finite()) {
             return Err(Failure::new(DIVERGED, format!("the policy answers {bad}, which is no action")));
         }

@@ -3,7 +3,7 @@
 use super::Record;
 use crate::failure::Failure;
 use crate::{catalogue, gif_file};
-use axiomrl_algos::{ActInput, Memory, Mode, Picture};
+use axiomrl_algos::{ActContext, ActInput, Memory, Mode, Picture};
 use axiomrl_envs::rng::stream;
 use axiomrl_envs::{Frame, Purpose, Seeding};
 use axiomrl_run::evaluate::check_spaces;
@@ -35,7 +35,10 @@ impl Record {
         while ended < self.episodes.get() {
             let state = env.state();
             let input = ActInput { obs: state.obs.as_ref(), masks: &state.masks };
-            policy.policy.act(input, &mut memory, mode, &mut rng, &mut actions).map_err(Failure::other)?;
+            policy
+                .policy
+                .act(input, ActContext::new(&mut memory, mode, &mut rng), &mut actions)
+                .map_err(Failure::other)?;
             let (algo, env_id) = (&policy.config.algo, &policy.config.env_id);
             let Some(model) = policy.policy.imagination() else {
                 return Err(Failure::bad_input(format!(

@@ -4,6 +4,7 @@
 //! computed for all steps together, and so are the gradients of weights.
 
 mod block_gru;
+mod gated;
 mod gru;
 mod norm_gru;
 
@@ -11,6 +12,9 @@ use super::dense::{Dense, LayerTrace};
 use super::plan::Plan;
 use super::spec::{RssmCore, RssmSpec};
 use crate::buffers::Pooled;
+use crate::kernels::packed::Packed;
+use block_gru::Blocks;
+use gated::Gated;
 
 /// What a cell reads and leaves behind, for some rows.
 pub struct CellTrace {
@@ -69,6 +73,22 @@ impl Widths {
     }
 }
 
+/// What every cell has, in either direction.
+struct Core<'a> {
+    layers: Vec<Dense>,
+    params: &'a [f32],
+    widths: Widths,
+}
+
+impl<'a> Core<'a> {
+    fn new(spec: &RssmSpec, layers: &[Dense], params: &'a [f32]) -> Self {
+        Self { layers: layers.to_vec(), params, widths: Widths::of(spec) }
+    }
+}
+
+/// How some rows of a layer's weight are packed: [`Dense::pack`] forward, [`Dense::pack_transposed`] on the way back.
+type Pack = fn(&Dense, &[f32], usize, usize) -> Packed;
+
 /// Some rows of a trace.
 #[derive(Clone, Copy)]
 pub struct Rows {
@@ -117,65 +137,19 @@ pub trait CellBackward: Sync {
 }
 
 pub fn forward<'a>(spec: &RssmSpec, plan: &Plan, params: &'a [f32]) -> Box<dyn CellForward + 'a> {
+    let (layers, pack) = (&plan.cell[..], Dense::pack);
     match spec.core {
-        RssmCore::Gru => Box::new(gru::Forward::new(spec, &plan.cell, params)),
-        RssmCore::NormGru => Box::new(norm_gru::Forward::new(spec, &plan.cell, params)),
-        RssmCore::BlockGru { .. } => Box::new(block_gru::Forward::new(spec, &plan.cell, params)),
+        RssmCore::Gru => Box::new(Gated::<gru::Plain>::new(spec, layers, params, pack)),
+        RssmCore::NormGru => Box::new(Gated::<norm_gru::Normed>::new(spec, layers, params, pack)),
+        RssmCore::BlockGru { .. } => Box::new(Blocks::new(spec, layers, params, pack, Dense::pack_blocks)),
     }
 }
 
 pub fn backward<'a>(spec: &RssmSpec, plan: &Plan, params: &'a [f32]) -> Box<dyn CellBackward + 'a> {
+    let (layers, pack) = (&plan.cell[..], Dense::pack_transposed);
     match spec.core {
-        RssmCore::Gru => Box::new(gru::Backward::new(spec, &plan.cell, params)),
-        RssmCore::NormGru => Box::new(norm_gru::Backward::new(spec, &plan.cell, params)),
-        RssmCore::BlockGru { .. } => Box::new(block_gru::Backward::new(spec, &plan.cell, params)),
-    }
-}
-
-/// The first layer of the plain and the normed GRU, over latent and action.
-mod input {
-    use super::{CellTrace, Dense, Rows};
-    use crate::kernels::matmul::Left;
-    use crate::kernels::packed::Packed;
-
-    pub struct Forward {
-        z: Packed,
-        a: Packed,
-    }
-
-    impl Forward {
-        pub fn new(layer: &Dense, params: &[f32], z: usize, a: usize) -> Self {
-            Self { z: layer.pack(params, 0, z), a: layer.pack(params, z, a) }
-        }
-
-        pub fn prepare(&self, layer: &Dense, trace: &mut CellTrace, rows: Rows, actions: usize) {
-            let target = rows.of_mut(&mut trace.layers[0].out, layer.outputs);
-            self.a.product(target, rows.count, Left::Rows(rows.of(&trace.a, actions)), false);
-        }
-
-        pub fn step(&self, layer: &Dense, params: &[f32], trace: &mut CellTrace, rows: Rows, latent: usize) {
-            let target = rows.of_mut(&mut trace.layers[0].out, layer.outputs);
-            self.z.product(target, rows.count, Left::Rows(rows.of(&trace.z, latent)), true);
-            layer.finish(params, &mut trace.layers[0], rows.first, rows.count);
-        }
-    }
-
-    pub struct Backward {
-        z: Packed,
-        a: Packed,
-    }
-
-    impl Backward {
-        pub fn new(layer: &Dense, params: &[f32], z: usize, a: usize) -> Self {
-            Self { z: layer.pack_transposed(params, 0, z), a: layer.pack_transposed(params, z, a) }
-        }
-
-        /// `grad` is that of the weighted sums.
-        pub fn step(&self, grad: &[f32], rows: usize, dz: &mut [f32], da: Option<&mut [f32]>) {
-            self.z.product(dz, rows, Left::Rows(grad), false);
-            if let Some(da) = da {
-                self.a.product(da, rows, Left::Rows(grad), false);
-            }
-        }
+        RssmCore::Gru => Box::new(Gated::<gru::Plain>::new(spec, layers, params, pack)),
+        RssmCore::NormGru => Box::new(Gated::<norm_gru::Normed>::new(spec, layers, params, pack)),
+        RssmCore::BlockGru { .. } => Box::new(Blocks::new(spec, layers, params, pack, Dense::pack_blocks_transposed)),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{CHOICES, Data, GAUSSIAN, model, small_specs};
 use crate::reference::normal;
-use axiomrl_nn::{NnError, Rssm, RssmSpec, with_threads};
+use axiomrl_nn::{NamedTensors, NnError, Rssm, RssmSpec, with_threads};
 use std::collections::BTreeMap;
 
 /// Large enough to be cut in two by rows.

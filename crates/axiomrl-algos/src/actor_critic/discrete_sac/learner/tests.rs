@@ -1,4 +1,5 @@
 use super::*;
+use crate::policy::Memory;
 use crate::testing::{batch, changed, follows, tensors, vector_and_image, with_context};
 use axiomrl_envs::Space;
 
@@ -82,7 +83,7 @@ fn a_forbidden_action_has_no_part_in_targets_gradients_and_choices() {
         let input = ActInput { obs: batch.obs(), masks: batch.masks() };
         let (mut rng, mut actions) = (axiomrl_core::stream(1, "act"), vec![9.0; batch.rows]);
         for _ in 0..50 {
-            learner.act(input, &mut Memory::default(), Mode::Sample, &mut rng, &mut actions).unwrap();
+            learner.act(input, ActContext::new(&mut Memory::default(), Mode::Sample, &mut rng), &mut actions).unwrap();
             assert!(actions.iter().all(|&a| a < 2.0), "{actions:?}");
         }
     });
@@ -102,7 +103,7 @@ fn the_temperature_falls_where_there_is_more_entropy_than_asked_for_and_rises_wh
         each(|mut learner, batch, _| {
             learner.config.target_entropy_ratio = axiomrl_core::Schedule::Constant(ratio);
             let before = learner.temperature.value();
-            with_context(|context| learner.update(&batch, context, &mut Vec::new()).unwrap());
+            with_context(|context| learner.update(&batch, context).unwrap());
             assert_eq!(learner.temperature.value() > before, rises);
         });
     }

@@ -6,9 +6,8 @@ use crate::export::{Answer, Graph, NoGraph, Shown};
 use crate::parts::noise::{Exploration, add_noise};
 use crate::parts::squashed_actor::Jitter;
 use crate::parts::trunk::Span;
-use crate::policy::{ActInput, Actor, Memory, Mode};
+use crate::policy::{ActContext, ActInput, Actor, Memory, Mode};
 use crate::state::{StateError, StateIo};
-use axiomrl_envs::Rng;
 use std::borrow::Cow;
 
 impl AcLearner {
@@ -37,11 +36,11 @@ impl AcLearner {
     pub(super) fn explore_from(
         &mut self,
         input: ActInput<'_>,
-        memory: &mut Memory,
         clock: Clock,
-        rng: &mut Rng,
+        context: ActContext<'_>,
         actions: &mut [f32],
     ) {
+        let ActContext { memory, rng, .. } = context;
         let (seen, rows) = (self.encoder.infer(input.obs), input.rows());
         let features = self.advance(&seen, rows, memory);
         let std = self.config.exploration_noise.at(clock.fraction()) as f32;
@@ -78,14 +77,8 @@ impl Actor for AcLearner {
         self.actor.state_width() + critic
     }
 
-    fn act(
-        &mut self,
-        input: ActInput<'_>,
-        memory: &mut Memory,
-        mode: Mode,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) -> Result<(), LearnError> {
+    fn act(&mut self, input: ActInput<'_>, context: ActContext<'_>, actions: &mut [f32]) -> Result<(), LearnError> {
+        let ActContext { memory, mode, rng } = context;
         let (seen, rows) = (self.encoder.infer(input.obs), input.rows());
         let features = self.advance(&seen, rows, memory);
         if mode == Mode::Sample && self.actor.head.is_gaussian() {

@@ -97,7 +97,7 @@ fn changed(learner: &mut AcLearner, work: impl FnOnce(&mut AcLearner)) -> Vec<St
 fn with_context<R>(update: u64, work: impl FnOnce(&mut UpdateContext<'_>) -> R) -> R {
     let (mut rng, mut metrics) = (stream(9, "learn"), Metrics::default());
     let clock = Clock { env_steps: 10, updates: update - 1, at: 10, total: 100 };
-    work(&mut UpdateContext { clock, closes_burst: true, rng: &mut rng, metrics: &mut metrics })
+    work(&mut UpdateContext::new(clock, &mut rng, &mut metrics))
 }
 
 /// What the critics' step, the contrastive task and the actor's step change, each for itself.
@@ -110,7 +110,7 @@ fn steps(learner: &mut AcLearner, batch: &Batch) -> [Vec<String>; 3] {
             let (ahead, next) = learner.next_actions(&window, context).unwrap();
             learner.critic.compute_targets(&ahead, &window, learner.actor.state_width(), &reward, context.rng);
             let next = (&ahead[..], &next);
-            let found = learner.update_critics(window, &states.critic, next, &reward, None, context, &mut Vec::new());
+            let found = learner.update_critics(window, &states.critic, next, &reward, None, context);
             seen = found.unwrap();
         });
         let contrast = changed(learner, |learner| learner.update_contrast(batch, context).unwrap());
@@ -172,9 +172,10 @@ fn each_memory_learns_from_its_own_loss() {
 }
 
 fn update(learner: &mut AcLearner, batch: &Batch, number: u64) -> Vec<f32> {
-    let mut errors = Vec::new();
-    with_context(number, |context| learner.update(batch, context, &mut errors).unwrap());
-    errors
+    with_context(number, |context| {
+        learner.update(batch, context).unwrap();
+        std::mem::take(&mut context.errors)
+    })
 }
 
 #[test]
@@ -250,7 +251,7 @@ fn scheduled_noise_is_in_targets_and_bounded_there() {
     let (seen, _) = window.ahead();
     let mut mean = vec![0.0; 12];
     let (mut memory, mut rng) = (Memory::new(6, 0), stream(1, "act"));
-    learner.act(ActInput::of(seen), &mut memory, Mode::Sample, &mut rng, &mut mean).unwrap();
+    learner.act(ActInput::of(seen), ActContext::new(&mut memory, Mode::Sample, &mut rng), &mut mean).unwrap();
     let apart: Vec<f32> = ahead[0].action.iter().zip(&mean).map(|(a, b)| (a - b).abs()).collect();
     assert!(apart.iter().all(|d| *d <= 0.05 + 1e-6) && apart.iter().any(|d| *d > 0.04), "{apart:?}");
 }
@@ -289,7 +290,7 @@ fn a_sequence_goes_on_from_the_stored_memory_as_acting_did() {
     let mut actions = vec![0.0; 4];
     for t in 0..2 {
         let obs = batch.obs.range(t * 2..(t + 1) * 2);
-        learner.act(ActInput::of(obs), &mut memory, Mode::Best, &mut rng, &mut actions).unwrap();
+        learner.act(ActInput::of(obs), ActContext::new(&mut memory, Mode::Best, &mut rng), &mut actions).unwrap();
         memory.starts.fill(false);
     }
     let burned = learner.burn_in(&Window::new(&batch, true, 2));

@@ -1,7 +1,8 @@
-use super::super::testing::{changed, recorded, recorded_with, rollout, setup, spaces, tensors};
+use super::super::testing::{changed, recorded, recorded_with, rollout, setup, spaces};
 use super::*;
 use crate::imitation::GeneratorKind;
 use crate::imitation::{Airl, AirlConfig, AirlRewardForm, Gail, GailConfig, RewardForm};
+use crate::policy_gradient::testing::saved;
 use crate::regimes::{Learner, OnPolicy};
 use crate::registry::Algorithm;
 use crate::testing::{drive, with_context};
@@ -99,7 +100,7 @@ fn the_policy_learns_from_the_discriminators_rewards_alone() {
             assert_eq!(pay(&mut learner, &mut rollout, &starts), 3, "two steps, then the rewards");
             rollout.compute_gae(0.9, 0.9);
             learn(&mut learner, &rollout, &starts);
-            tensors(&mut learner)
+            saved(&mut learner)
         };
         assert_eq!(learned(1e6), learned(-7.0));
     }
@@ -269,7 +270,7 @@ fn without_an_expert_there_is_a_policy_and_no_training() {
 }
 
 fn gail_rollout() -> crate::regimes::RolloutSettings {
-    crate::regimes::RolloutSettings { num_steps: 4, sequence_length: 1, gamma: 0.9, gae_lambda: 0.9 }
+    crate::regimes::RolloutSettings::new(4, 0.9, 0.9)
 }
 
 #[test]

@@ -1,4 +1,5 @@
 use super::*;
+use crate::policy::Memory;
 use crate::testing::with_context;
 use axiomrl_core::{random, stream};
 use axiomrl_envs::{BoxSpace, ObsBuf, Space, Spaces};
@@ -61,7 +62,7 @@ fn updates_bring_the_experts_answers_and_no_deviation_vanishes() {
     with_context(|context| (0..3000).for_each(|_| learner.update(&batch, context).unwrap()));
     let (mut memory, mut actions) = (Memory::new(3, 0), vec![0.0; 6]);
     let input = ActInput::of(batch.obs.as_ref());
-    learner.act(input, &mut memory, Mode::Best, &mut stream(1, "act"), &mut actions).unwrap();
+    learner.act(input, ActContext::new(&mut memory, Mode::Best, &mut stream(1, "act")), &mut actions).unwrap();
     assert!(actions.iter().zip(&batch.action).all(|(a, b)| (a - b).abs() < 0.05), "{actions:?}");
     assert!(learner.log_std.as_slice().iter().all(|s| (-5.0..-2.0).contains(s)), "{:?}", learner.log_std.as_slice());
 }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::model_based::Termination;
 use crate::model_based::testing::random;
+use crate::policy::{Memory, Mode};
 use crate::state::Snapshot;
 use crate::testing::{changed, with_context};
 use axiomrl_core::stream;
@@ -45,7 +46,7 @@ fn fitted(config: PetsConfig) -> PetsLearner {
 fn act(learner: &mut PetsLearner, memory: &mut Memory) -> Result<f32, LearnError> {
     let (obs, mut action) = ([1.0, 0.0, 0.5], [9.0]);
     let input = ActInput::of(ObsRef::of_floats(1, &obs));
-    learner.act(input, memory, Mode::Best, &mut stream(4, "act"), &mut action)?;
+    learner.act(input, ActContext::new(memory, Mode::Best, &mut stream(4, "act")), &mut action)?;
     Ok(action[0])
 }
 

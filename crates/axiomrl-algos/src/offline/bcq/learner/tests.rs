@@ -1,4 +1,5 @@
 use super::*;
+use crate::offline::testing::acts_by_the_best;
 use crate::parts::tracked::Trainable;
 use crate::testing::{batch, changed, follows, tensors, update, vector_and_image, with_context};
 use axiomrl_envs::{BoxSpace, Space};
@@ -128,23 +129,7 @@ fn it_acts_by_the_best_corrected_proposal_of_the_first_critic() {
         let latents = learner.latents.repeat(batch.rows);
         let candidates = learner.perturbation.online(&seen, &learner.vae.decode(&seen, &latents, 5), 5);
         let q = scores(&learner.critic.net.online.layers, &seen, &candidates, batch.rows, 5);
-        let input = ActInput::of(batch.obs());
-        let (mut rng, mut memory) = (axiomrl_core::stream(1, "act"), Memory::default());
-        let (mut actions, mut values) = (vec![9.0; batch.rows * D], vec![9.0; batch.rows]);
-        learner.act(input, &mut memory, Mode::Best, &mut rng, &mut actions).unwrap();
-        assert!(learner.values(input, &mut values));
-        for row in 0..batch.rows {
-            let own = &q[row * 5..(row + 1) * 5];
-            let best = (0..5).max_by(|&a, &b| own[a].total_cmp(&own[b])).unwrap();
-            assert_eq!(actions[row * D..(row + 1) * D], candidates[(row * 5 + best) * D..][..D]);
-            assert_eq!(values[row], own[best]);
-        }
-        // The same again, however much chance has moved on; drawn anew where samples are asked for.
-        let mut again = vec![9.0; batch.rows * D];
-        learner.act(input, &mut memory, Mode::Best, &mut rng, &mut again).unwrap();
-        assert_eq!(again, actions);
-        learner.act(input, &mut memory, Mode::Sample, &mut rng, &mut again).unwrap();
-        assert_ne!(again, actions);
+        acts_by_the_best(&mut learner, &batch, &candidates, &q[..5 * batch.rows]);
         let kept = tensors(&mut learner);
         assert_eq!(kept["latents"].len(), 5 * 2 * D, "what the best action is chosen with belongs to the policy");
     });

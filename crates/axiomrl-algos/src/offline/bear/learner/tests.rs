@@ -1,4 +1,5 @@
 use super::*;
+use crate::offline::testing::acts_by_the_best;
 use crate::testing::{batch, changed, follows, tensors, update, vector_and_image, with_context};
 use axiomrl_envs::{BoxSpace, Space};
 
@@ -174,22 +175,7 @@ fn it_acts_by_the_best_draw_of_the_first_critic() {
         learner.actor.online.infer(&seen, batch.rows, &mut outputs);
         let candidates = draw(&outputs, &learner.noise.repeat(batch.rows), D, 5).action;
         let q = scores(&learner.critic.net.online.layers, &seen, &candidates, batch.rows, 5);
-        let input = ActInput::of(batch.obs());
-        let (mut rng, mut memory) = (axiomrl_core::stream(1, "act"), Memory::default());
-        let (mut actions, mut values) = (vec![9.0; batch.rows * D], vec![9.0; batch.rows]);
-        learner.act(input, &mut memory, Mode::Best, &mut rng, &mut actions).unwrap();
-        assert!(learner.values(input, &mut values));
-        for row in 0..batch.rows {
-            let own = &q[row * 5..(row + 1) * 5];
-            let best = (0..5).max_by(|&a, &b| own[a].total_cmp(&own[b])).unwrap();
-            assert_eq!(actions[row * D..(row + 1) * D], candidates[(row * 5 + best) * D..][..D]);
-            assert_eq!(values[row], own[best]);
-        }
-        let mut again = vec![9.0; batch.rows * D];
-        learner.act(input, &mut memory, Mode::Best, &mut rng, &mut again).unwrap();
-        assert_eq!(again, actions);
-        learner.act(input, &mut memory, Mode::Sample, &mut rng, &mut again).unwrap();
-        assert_ne!(again, actions);
+        acts_by_the_best(&mut learner, &batch, &candidates, &q[..5 * batch.rows]);
         assert_eq!(tensors(&mut learner)["noise"].len(), 5 * D);
     });
 }

@@ -321,7 +321,7 @@ fn gradients_are_clipped_as_one() {
 
 fn act(learner: &mut DecisionTransformerLearner, memory: &mut Memory, obs: &[f32], actions: &mut [f32]) {
     let input = ActInput::of(ObsRef::of_floats(memory.starts.len(), obs));
-    learner.act(input, memory, Mode::Best, &mut stream(1, "act"), actions).unwrap();
+    learner.act(input, ActContext::new(memory, Mode::Best, &mut stream(1, "act")), actions).unwrap();
 }
 
 #[test]
@@ -378,7 +378,7 @@ fn the_best_choice_is_taken_or_one_is_drawn_and_never_a_forbidden_one() {
     let mut choose = |masks: &[bool], mode| {
         let mut memory = Memory::new(rows, learner.memory_width());
         let input = ActInput { obs: ObsRef::of_floats(rows, &obs), masks };
-        learner.act(input, &mut memory, mode, &mut stream(1, "act"), &mut actions).unwrap();
+        learner.act(input, ActContext::new(&mut memory, mode, &mut stream(1, "act")), &mut actions).unwrap();
         let mut seen = [0; 3];
         actions.iter().for_each(|a| seen[*a as usize] += 1);
         seen
@@ -426,7 +426,7 @@ fn a_learner_that_is_loaded_goes_on_bit_for_bit() {
     let mut first = learner_with(&CHOICE, config.clone());
     let batches = [[7u64, 0, 5], [1, 2, 3], [9, 9, 14]].map(|starts| batch(&mut first, &starts));
     let learn = |learner: &mut DecisionTransformerLearner, batch: &Batch| {
-        with_context(|context| learner.update(batch, context, &mut Vec::new()).unwrap());
+        with_context(|context| learner.update(batch, context).unwrap());
     };
     learn(&mut first, &batches[0]);
     learn(&mut first, &batches[1]);

@@ -1,4 +1,5 @@
 use super::*;
+use crate::policy::{Memory, Mode};
 use crate::testing::{batch, changed, follows, update, vector_and_image, with_context};
 use axiomrl_envs::Space;
 
@@ -135,7 +136,7 @@ fn it_acts_by_the_best_known_choice() {
             let input = ActInput { obs: batch.obs(), masks };
             let (mut rng, mut actions) = (axiomrl_core::stream(1, "act"), vec![9.0; batch.rows]);
             let mut values = vec![9.0; batch.rows];
-            learner.act(input, &mut Memory::default(), Mode::Best, &mut rng, &mut actions).unwrap();
+            learner.act(input, ActContext::new(&mut Memory::default(), Mode::Best, &mut rng), &mut actions).unwrap();
             assert!(learner.values(input, &mut values));
             (actions, values)
         };

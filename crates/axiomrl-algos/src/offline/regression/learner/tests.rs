@@ -66,8 +66,8 @@ pub fn learner(config: RegressionConfig, setup: &Setup) -> RegressionLearner {
 pub fn update(learner: &mut RegressionLearner, batch: &Batch, number: u64) -> Vec<(String, f64)> {
     let (mut rng, mut metrics) = (stream(number, "learn"), Metrics::default());
     let clock = Clock { env_steps: 0, updates: number - 1, at: number - 1, total: 1000 };
-    let mut context = UpdateContext { clock, closes_burst: true, rng: &mut rng, metrics: &mut metrics };
-    learner.update(batch, &mut context, &mut Vec::new()).unwrap();
+    let mut context = UpdateContext::new(clock, &mut rng, &mut metrics);
+    learner.update(batch, &mut context).unwrap();
     metrics.take().into_iter().map(|(name, value)| (name.into_owned(), value)).collect()
 }
 
@@ -205,8 +205,8 @@ fn a_row_that_nobody_recorded_has_no_return() {
             let mut learner = learner(small(preset.clone()), setup);
             let (mut rng, mut metrics) = (stream(1, "learn"), Metrics::default());
             let clock = Clock { total: 10, ..Clock::default() };
-            let mut context = UpdateContext { clock, closes_burst: true, rng: &mut rng, metrics: &mut metrics };
-            learner.update(batch, &mut context, &mut Vec::new()).unwrap_err().to_string()
+            let mut context = UpdateContext::new(clock, &mut rng, &mut metrics);
+            learner.update(batch, &mut context).unwrap_err().to_string()
         };
         assert!(failed(&batch, &Setup { prior: None, ..setup.clone() }).contains("dataset"));
         batch.index[3] = 12;

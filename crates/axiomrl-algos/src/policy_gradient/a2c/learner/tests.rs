@@ -75,19 +75,19 @@ fn the_step_is_down_the_loss_of_the_page() {
 fn the_policy_that_learns_is_the_one_that_played() {
     struct Watched(A2cUpdate, Arc<Mutex<Vec<f32>>>);
     impl PolicyUpdate for Watched {
-        fn update(
+        fn step(
             &mut self,
             policy: &mut PolicyValue,
             played: Played<'_>,
             context: &mut UpdateContext<'_>,
-        ) -> Result<bool, LearnError> {
+        ) -> Learned<bool> {
             let sequences = PlayedSequences::new(played, policy.net.state_width());
             let batch = &mut self.0.batch;
             batch.gather(&sequences, &sequences.numbers(), false);
             policy.net.infer(batch.sequences(), &mut batch.state.clone(), &mut policy.head, None);
             let worst = batch.largest_ratio_error(&policy.distribution, &policy.head, policy.log_std.as_slice());
             self.1.lock().unwrap().push(worst);
-            self.0.update(policy, played, context)
+            self.0.step(policy, played, context)
         }
 
         fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {

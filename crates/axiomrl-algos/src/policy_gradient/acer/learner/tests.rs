@@ -1,5 +1,6 @@
 use super::*;
 use crate::agent::Agent;
+use crate::policy::Memory;
 use crate::policy_gradient::testing::{self, vector, vector_and_image};
 use crate::regimes::OnPolicy;
 use crate::testing::drive;
@@ -31,7 +32,9 @@ fn rollout(learner: &mut AcerLearner, setup: &Setup) -> Rollout {
         let (mut actions, mut log_probs, mut values) = ([0.0; 2], [0.0; 2], [0.0; 2]);
         let row = ActedRow { actions: &mut actions, log_probs: &mut log_probs, values: &mut values };
         let mut memory = Memory::new(2, 0);
-        learner.play(ActInput::of(obs.as_ref()), &mut memory, &mut stream(t, "act"), row).unwrap();
+        learner
+            .play(ActInput::of(obs.as_ref()), ActContext::new(&mut memory, Mode::Sample, &mut stream(t, "act")), row)
+            .unwrap();
         let t = t as usize;
         rollout.begin_row(t, obs.as_ref(), &[], &actions, &log_probs, &values);
         rollout.set_raw(t, obs.as_ref());

@@ -56,9 +56,9 @@ fn the_curvature_of_the_value_is_that_of_a_draw() {
     let (mut rng, mut metrics) = (axiomrl_core::stream(1, "learn"), axiomrl_core::Metrics::default());
     let clock = crate::agent::Clock { env_steps: 8, updates: 0, at: 8, total: 100 };
     for _ in 0..300 {
-        let mut context = UpdateContext { clock, closes_burst: false, rng: &mut rng, metrics: &mut metrics };
+        let mut context = UpdateContext::new(clock, &mut rng, &mut metrics);
         let AcktrLearner { policy, rule } = &mut learner;
-        rule.update(policy, noise.played(), &mut context).unwrap();
+        rule.step(policy, noise.played(), &mut context).unwrap();
     }
     let buffers = learner.rule.value.kfac.buffers_mut();
     let (_, s) = buffers.into_iter().find(|(name, _)| name == "1.s.mean").unwrap();

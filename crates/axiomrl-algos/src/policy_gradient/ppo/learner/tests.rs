@@ -1,12 +1,12 @@
 use super::*;
-use crate::agent::{Agent, Clock, Need};
+use crate::agent::{Agent, Clock, LearnError, Need};
 use crate::parts::torso::MemoryKind;
-use crate::policy::{ActInput, Actor, Memory, Mode};
+use crate::policy::{ActContext, ActInput, Actor};
 use crate::policy_gradient::PpoConfig;
 use crate::policy_gradient::testing::{self, Noise, image, vector, vector_and_image};
 use crate::regimes::{ActedRow, OnPolicy, RolloutLearner};
 use axiomrl_core::{Metrics, Schedule};
-use axiomrl_envs::{ActionMap, Purpose, Rng, Seeding, Space, Spaces, Wrapping, source};
+use axiomrl_envs::{ActionMap, Purpose, Seeding, Space, Spaces, Wrapping, source};
 use std::sync::{Arc, Mutex};
 
 /// What there was to learn from before the first step on a rollout.
@@ -33,15 +33,8 @@ impl Actor for Watched {
         self.inner.memory_width()
     }
 
-    fn act(
-        &mut self,
-        input: ActInput<'_>,
-        memory: &mut Memory,
-        mode: Mode,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) -> Result<(), LearnError> {
-        self.inner.act(input, memory, mode, rng, actions)
+    fn act(&mut self, input: ActInput<'_>, context: ActContext<'_>, actions: &mut [f32]) -> Result<(), LearnError> {
+        self.inner.act(input, context, actions)
     }
 
     fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
@@ -50,14 +43,8 @@ impl Actor for Watched {
 }
 
 impl RolloutLearner for Watched {
-    fn play(
-        &mut self,
-        input: ActInput<'_>,
-        memory: &mut Memory,
-        rng: &mut Rng,
-        row: ActedRow<'_>,
-    ) -> Result<(), LearnError> {
-        self.inner.play(input, memory, rng, row)
+    fn play(&mut self, input: ActInput<'_>, context: ActContext<'_>, row: ActedRow<'_>) -> Result<(), LearnError> {
+        self.inner.play(input, context, row)
     }
 
     fn values(&mut self, input: ActInput<'_>, memory: &[f32], values: &mut [f32]) -> Result<(), LearnError> {

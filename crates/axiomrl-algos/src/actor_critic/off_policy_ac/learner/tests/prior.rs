@@ -5,6 +5,7 @@ mod rlpd;
 use super::*;
 use crate::actor_critic::off_policy_ac::choices::{UpdateOrder, WeightInit};
 use axiomrl_core::{Extra, NEXT_ACTION_KNOWN, Schedule};
+use axiomrl_envs::Rng;
 
 /// Single steps with next actions and returns of noise.
 fn rows(count: usize) -> Batch {
@@ -45,8 +46,8 @@ fn same(a: &BTreeMap<String, Vec<f32>>, b: &BTreeMap<String, Vec<f32>>, network:
 fn metrics(learner: &mut AcLearner, batch: &Batch, number: u64) -> BTreeMap<String, f64> {
     let (mut rng, mut metrics) = (stream(9, "learn"), Metrics::default());
     let clock = Clock { env_steps: 10, updates: number - 1, at: 10, total: 100 };
-    let mut context = UpdateContext { clock, closes_burst: true, rng: &mut rng, metrics: &mut metrics };
-    learner.update(batch, &mut context, &mut Vec::new()).unwrap();
+    let mut context = UpdateContext::new(clock, &mut rng, &mut metrics);
+    learner.update(batch, &mut context).unwrap();
     metrics.take().into_iter().map(|(name, value)| (name.into_owned(), value)).collect()
 }
 
@@ -111,7 +112,7 @@ fn an_anchor_pulls_the_actor_to_recorded_actions_and_leaves_the_critics_alone() 
     (1..=300).for_each(|number| drop(update(&mut imitator, &one, number)));
     let mut actions = vec![0.0; 64];
     let (mut memory, mut rng) = (Memory::new(32, 0), stream(1, "act"));
-    imitator.act(ActInput::of(one.obs()), &mut memory, Mode::Best, &mut rng, &mut actions).unwrap();
+    imitator.act(ActInput::of(one.obs()), ActContext::new(&mut memory, Mode::Best, &mut rng), &mut actions).unwrap();
     let far = actions.chunks_exact(2).filter(|a| (a[0] - 0.5).abs() > 0.1 || (a[1] + 0.25).abs() > 0.1).count();
     assert_eq!(far, 0, "{actions:?}");
     assert!(metrics(&mut imitator, &one, 301)["bc_loss"] < 0.01);
@@ -146,7 +147,7 @@ fn rebrac_holds_targets_to_recorded_next_actions_and_skips_rows_without() {
     let plain = AcConfig { critic_bc_weight: 0.0, ..rebrac.clone() };
     assert!(same(&after(plain.clone(), &batch), &after(plain, &super::batch(&vector(), 1, 6)), "critic"));
     let mut missing = learner(rebrac, vector());
-    let refused = with_context(1, |context| missing.update(&super::batch(&vector(), 1, 6), context, &mut Vec::new()));
+    let refused = with_context(1, |context| missing.update(&super::batch(&vector(), 1, 6), context));
     assert!(refused.unwrap_err().to_string().contains("next_action"));
 }
 
@@ -261,7 +262,7 @@ fn a_warm_up_imitates_and_does_not_listen_to_the_critics() {
     (1..=300).for_each(|number| drop(update(&mut imitator, &one, number)));
     let mut actions = vec![0.0; 64];
     let (mut memory, mut rng) = (Memory::new(32, 0), stream(1, "act"));
-    imitator.act(ActInput::of(one.obs()), &mut memory, Mode::Best, &mut rng, &mut actions).unwrap();
+    imitator.act(ActInput::of(one.obs()), ActContext::new(&mut memory, Mode::Best, &mut rng), &mut actions).unwrap();
     assert!(actions.chunks_exact(2).all(|a| (a[0] - 0.5).abs() < 0.1 && (a[1] + 0.25).abs() < 0.1), "{actions:?}");
 }
 
@@ -295,7 +296,7 @@ fn what_is_logged_is_what_the_critics_say_of_recorded_and_of_own_actions() {
     let mut td3 = learner(AcConfig { policy_delay: 1, n_critics: 1, ..presets::td3_bc() }, vector());
     let mut own = vec![0.0; 12];
     let (mut memory, mut rng) = (Memory::new(6, 0), stream(1, "act"));
-    td3.act(ActInput::of(batch.obs()), &mut memory, Mode::Best, &mut rng, &mut own).unwrap();
+    td3.act(ActInput::of(batch.obs()), ActContext::new(&mut memory, Mode::Best, &mut rng), &mut own).unwrap();
     let found = metrics(&mut sac_n, &batch, 1);
     assert!((found["q_data_mean"] - wanted).abs() < 1e-6, "{found:?}");
     assert_eq!(found["q_data_mean"], found["q_value_mean"]);

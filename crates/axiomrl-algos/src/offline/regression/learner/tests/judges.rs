@@ -7,6 +7,7 @@ use crate::offline::regression::in_sample::InSample;
 use crate::offline::regression::value_loss::ValueFit;
 use crate::offline::regression::{AdvantageKind, WeightKind};
 use crate::testing::with_context;
+use axiomrl_envs::Rng;
 
 fn close(found: f32, wanted: f32, what: &str) {
     assert!((found - wanted).abs() < 1e-4 * wanted.abs().max(1.0), "{what}: {found} is not {wanted}");

@@ -1,6 +1,7 @@
 //! What each method makes of data that nobody good recorded.
 
 use super::*;
+use crate::policy::Memory;
 use crate::registry::Algorithm;
 use axiomrl_envs::ObsRef;
 
@@ -53,7 +54,7 @@ fn learned(config: RegressionConfig, actions: Space) -> f32 {
     let mut action = [9.0];
     let (mut memory, mut rng) = (Memory::new(1, 0), stream(1, "act"));
     let input = ActInput::of(ObsRef::of_floats(1, &[0.3]));
-    agent.policy().act(input, &mut memory, Mode::Best, &mut rng, &mut action).unwrap();
+    agent.policy().act(input, ActContext::new(&mut memory, Mode::Best, &mut rng), &mut action).unwrap();
     action[0]
 }
 

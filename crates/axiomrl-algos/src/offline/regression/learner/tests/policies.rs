@@ -4,6 +4,7 @@ use super::*;
 use crate::offline::regression::PolicyKind;
 use crate::offline::regression::policy::RegressionPolicy;
 use crate::parts::statistics::{ObsScaling, ObsStats};
+use crate::policy::Memory;
 use crate::registry::Algorithm;
 use crate::testing::with_context;
 use axiomrl_envs::ObsRef;
@@ -156,7 +157,7 @@ fn a_policy_acts_on_raw_observations_as_it_learned_on_standardised_ones() {
         let mut acted = [9.0; 2];
         let (mut memory, mut rng) = (Memory::new(1, 0), stream(1, "act"));
         let input = ActInput::of(ObsRef::of_floats(1, &raw));
-        policy.act(input, &mut memory, Mode::Best, &mut rng, &mut acted).unwrap();
+        policy.act(input, ActContext::new(&mut memory, Mode::Best, &mut rng), &mut acted).unwrap();
         // The forward pass of training, on (s - mean) / (std + 1e-3) over the recorded observations that something followed.
         let mut seen = learner(small(preset.clone()), &setup);
         StateIo::load(&saved, None).policy(|io| seen.visit_policy(io)).unwrap();
@@ -174,9 +175,14 @@ fn a_policy_acts_on_raw_observations_as_it_learned_on_standardised_ones() {
             })
             .collect();
         let mut wanted = [9.0; 2];
-        seen.act(ActInput::of(ObsRef::of_floats(1, &scaled)), &mut memory, Mode::Best, &mut rng, &mut wanted).unwrap();
+        seen.act(
+            ActInput::of(ObsRef::of_floats(1, &scaled)),
+            ActContext::new(&mut memory, Mode::Best, &mut rng),
+            &mut wanted,
+        )
+        .unwrap();
         let mut unscaled = [9.0; 2];
-        seen.act(input, &mut memory, Mode::Best, &mut rng, &mut unscaled).unwrap();
+        seen.act(input, ActContext::new(&mut memory, Mode::Best, &mut rng), &mut unscaled).unwrap();
         assert!(acted.iter().zip(wanted).all(|(a, b)| (a - b).abs() < 1e-4), "{acted:?} {wanted:?}");
         assert!(acted.iter().zip(unscaled).any(|(a, b)| (a - b).abs() > 1e-3), "the statistics make a difference");
         // Returns look at the same standardised observations as batches.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::policy_gradient::trpo::natural::Product;
-use axiomrl_nn::{Activation, Distribution, Init, Mlp, MlpSpec};
+use axiomrl_nn::{Activation, Distribution, Init, Mlp, MlpSpec, NamedTensors};
 use serde::Deserialize;
 
 #[derive(Clone, Deserialize)]

@@ -14,15 +14,8 @@ struct Spy {
 }
 
 impl policy::Actor for Spy {
-    fn act(
-        &mut self,
-        input: ActInput<'_>,
-        memory: &mut Memory,
-        mode: Mode,
-        rng: &mut Rng,
-        actions: &mut [f32],
-    ) -> Result<(), LearnError> {
-        self.learner.act(input, memory, mode, rng, actions)
+    fn act(&mut self, input: ActInput<'_>, context: ActContext<'_>, actions: &mut [f32]) -> Result<(), LearnError> {
+        self.learner.act(input, context, actions)
     }
 
     fn visit_policy(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
@@ -31,14 +24,9 @@ impl policy::Actor for Spy {
 }
 
 impl ReplayLearner for Spy {
-    fn update(
-        &mut self,
-        batch: &Batch,
-        context: &mut UpdateContext<'_>,
-        errors: &mut Vec<f32>,
-    ) -> Result<(), LearnError> {
+    fn update(&mut self, batch: &Batch, context: &mut UpdateContext<'_>) -> Result<(), LearnError> {
         let closes = context.closes_burst;
-        let names = changed(&mut self.learner, |learner| learner.update(batch, context, errors).unwrap());
+        let names = changed(&mut self.learner, |learner| learner.update(batch, context).unwrap());
         self.seen.lock().unwrap().push((batch.reward.clone(), closes, names));
         Ok(())
     }
