@@ -5,6 +5,7 @@
 
 pub mod actor_critic;
 pub mod agent;
+pub mod by_hand;
 pub mod config;
 mod erased;
 pub mod export;
@@ -25,6 +26,7 @@ mod testing;
 pub mod world_model;
 
 pub use agent::{Agent, Clock, Diverged, Expert, ExpertSource, LearnError, Need, Phases, Setup, UpdateContext};
+pub use by_hand::{Handed, Refused, Replay, Transitions};
 pub use config::{ConfigError, RunConfig};
 pub use export::NoGraph;
 pub use policy::{ActInput, Acting, Actor, Imagines, Memory, Mode, Picture, Policy};
