@@ -50,13 +50,32 @@ class Layout:
             raise ValueError(f"{masks.size} entries in the masks of {count} rows, each of which has {self.masks}")
         return np.ascontiguousarray(masks.reshape(count, self.masks))
 
+    def observations(self, floats: np.ndarray, bytes_: np.ndarray, count: int) -> Any:
+        """Rows as `rows` made them of observations, as Gymnasium has them."""
+        blocks = {True: bytes_.reshape(count, -1), False: floats.reshape(count, -1)}
+        parts = iter(self.parts)
+
+        def one(space: dict[str, Any]) -> Any:
+            if space["type"] == "dict":
+                return {name: one(inner) for name, inner in space["entries"]}
+            part = next(parts)
+            found = blocks[part["kind"] == "U8"][:, part["at"]["start"] : part["at"]["end"]]
+            return found.reshape((count, *value_shape(space))).astype(value_type(space))
+
+        return one(self.spaces["observation"])
+
+    def action_rows(self, action: np.ndarray, count: int, batched: bool) -> np.ndarray:
+        """Actions, one for each of so many rows, as the engine takes them."""
+        shape = value_shape(self.action)
+        wanted = (count, *shape) if batched else shape
+        # A choice may have an axis of its own, as stores of others have it.
+        if action.shape != wanted and (shape or action.shape != (*wanted, 1)):
+            raise ValueError(f"`action` has the shape {action.shape} where {wanted} belongs")
+        return np.ascontiguousarray(action.reshape(count, -1), np.float32)
+
     def actions(self, numbers: np.ndarray, count: int, batched: bool) -> np.ndarray:
         """Actions as Gymnasium has them."""
-        shape = value_shape(self.action)
-        dtype = {"box": np.float32, "multi_binary": np.int8}.get(self.action["type"], np.int64)
-        if self.action["type"] == "box" and self.action["dtype"] == "u8":
-            dtype = np.uint8
-        actions = numbers.reshape((count, *shape)).astype(dtype)
+        actions = numbers.reshape((count, *value_shape(self.action))).astype(value_type(self.action))
         return actions if batched else actions[0]
 
 
@@ -68,6 +87,13 @@ def value_shape(space: dict[str, Any]) -> tuple[int, ...]:
     if kind == "discrete":
         return ()
     return (len(space["nvec"]),) if kind == "multi_discrete" else (space["n"],)
+
+
+def value_type(space: dict[str, Any]) -> Any:
+    """The type of its numbers."""
+    if space["type"] == "box" and space["dtype"] == "u8":
+        return np.uint8
+    return {"box": np.float32, "multi_binary": np.int8}.get(space["type"], np.int64)
 
 
 def leaves(space: dict[str, Any], value: Any, name: str):

@@ -7,11 +7,11 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Mapping
 
 import numpy as np
 
-from . import _native
+from . import _native, _stepwise
 from ._config import TrainConfig, run_default, to_json
 from ._dataset import Dataset
 from ._keywords import POLICIES, translate
@@ -19,6 +19,7 @@ from ._environments import Maker, understood
 from ._learning import drive, log
 from ._policy import Acting
 from ._registry import get_algorithm_spec, is_native
+from ._stepwise import Replay
 from .callbacks import Logger, Watching
 
 #: What a copy of a run does not take along.
@@ -123,13 +124,41 @@ class ManagedAlgorithm(Acting):
                 self._run = self._policy = self._layout = None
         return self
 
+    # One's own loop
+
+    def begin(self, total_timesteps: int | None = None):
+        """Begins the run, or takes it up, for a loop of one's own. `total_timesteps` is how long it is to be, as for `learn`: its
+        schedules need an end. Gives the agent itself."""
+        self._open(total_timesteps, False)
+        return self
+
+    def collect(self, steps: int | None = None) -> dict[str, Any]:
+        """Takes environment steps, exploring as in training, until the agent needs an update; with `steps`, that many, rounded up
+        to whole rounds of its environments, without waiting for updates. What is due meanwhile, logs, evaluations and
+        checkpoints, is done as `learn` does it.
+
+        Gives the number of `steps` taken, `returns` and `lengths` of the episodes that ended, `evaluation` (None unless there was
+        one), whether the agent now `needs_update`, and whether the run has `finished`.
+        """
+        return _stepwise.collect(self, steps)
+
+    def update(self, batch: Mapping[str, Any] | None = None, n: int = 1) -> dict[str, float]:
+        """`n` updates from what the agent has collected, or from `batch`: rows of `obs`, `action`, `reward`, `next_obs` and
+        `terminated`, with `discount` and `weight` if you like. Gives what they report, averaged."""
+        return _stepwise.update(self, batch, n)
+
+    @property
+    def replay(self) -> Replay:
+        """The steps that the agent keeps to learn from: `add`, `sample` and `len`."""
+        return Replay(self)
+
     def _open(self, total: int | None, shown: bool) -> Any:
         if total is not None and int(total) < 1:
             raise ValueError("total_timesteps must be at least 1")
         if self._folder is None:
             total = total if total is not None else self._run_keys.get("total_timesteps")
             if total is None:
-                raise TypeError("say how long to learn: learn(total_timesteps)")
+                raise TypeError("say how long to learn: learn(total_timesteps), or begin(total_timesteps) for a loop of your own")
             run_dir = None if self._asked_run_dir is None else os.fspath(self._asked_run_dir)
             self._take(_native.Run.begin(self._described(int(total)), self._by_hand, self._maker, run_dir, shown))
             return self._run

@@ -1,5 +1,6 @@
 //! What the training loop sees of an algorithm.
 
+use crate::by_hand::{Refused, Replay};
 use crate::parts::checks::BuildError;
 use crate::parts::statistics::ObsScaling;
 use crate::policy::{ActInput, Policy};
@@ -79,6 +80,9 @@ pub enum LearnError {
     /// The environment's rules gave up.
     #[error(transparent)]
     Env(#[from] EnvError),
+    /// It was asked for what it does not do: nothing has changed.
+    #[error(transparent)]
+    Refused(#[from] Refused),
     /// A reason of the algorithm's own.
     #[error(transparent)]
     Other(#[from] Box<dyn Error + Send + Sync>),
@@ -190,6 +194,22 @@ pub trait Agent: Send {
 
     /// At most one step of an optimiser, or a fraction of a second of other work. Says how many updates were made: 0 or 1.
     fn update(&mut self, clock: Clock, metrics: &mut Metrics) -> Result<u64, LearnError>;
+
+    /// Whether an update can be made though [`Agent::need`] asks for none: for loops that somebody else writes.
+    fn check_spare_update(&mut self, _clock: Clock) -> Result<(), Refused> {
+        Err(Refused::NotYet("there is nothing to learn from now; `collect` first: it stops where there is".into()))
+    }
+
+    /// Somebody wants to step on without the updates that were called for: they are called for no more, where the agent can do
+    /// without. Asked between rounds.
+    fn waive(&mut self, _clock: Clock) {}
+
+    /// The store of single steps, for agents that have one.
+    fn replay(&mut self) -> Result<&mut dyn Replay, Refused> {
+        let problem = "keeps no replay of single steps, as it learns from what its own `collect` gathers; use one that does, such as \
+                       dqn, sac or td3, or a dataset with one that learns from recorded steps";
+        Err(Refused::Unsupported(problem.into()))
+    }
 
     /// What acts.
     fn policy(&mut self) -> &mut dyn Policy;

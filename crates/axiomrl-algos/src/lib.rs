@@ -5,6 +5,7 @@
 
 pub mod actor_critic;
 pub mod agent;
+pub mod by_hand;
 pub mod config;
 mod erased;
 pub mod export;
@@ -27,6 +28,7 @@ pub mod world_model;
 pub use agent::{
     Agent, Clock, Diverged, Expert, ExpertSource, LearnError, Learned, Need, Phases, Setup, UpdateContext,
 };
+pub use by_hand::{Handed, Refused, Replay, Transitions};
 pub use config::{ConfigError, RunConfig};
 pub use export::NoGraph;
 pub use policy::{ActContext, ActInput, Acting, Actor, Imagines, Memory, Mode, Picture, Policy};

@@ -123,6 +123,8 @@ impl From<TrainError> for Failure {
             TrainError::Evaluation(inner) => inner.into(),
             TrainError::Learn(..) | TrainError::Environment { .. } | TrainError::Observer(_) => Self::other(error),
             TrainError::Edited { .. } | TrainError::TooShort { .. } => Self::bad_input(error),
+            // Only loops of one's own are refused anything.
+            TrainError::Refused(_) => Self::other(error),
             TrainError::Log(_) | TrainError::Write { .. } | TrainError::Read { .. } => Self::other(error),
         }
     }

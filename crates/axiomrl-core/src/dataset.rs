@@ -4,6 +4,8 @@ mod check;
 #[cfg(test)]
 mod tests;
 
+pub use check::{check_action, check_observation};
+
 use crate::bytes::*;
 use crate::ring::TERMINATED;
 use crate::{Batch, BatchSource, RewardScale, Ring, RingSpec, StoreError, View, Window};

@@ -29,7 +29,7 @@ pub mod value_functions;
 mod view;
 
 pub use batch::{Batch, BatchShape, Extra, NO_INDEX};
-pub use dataset::{Dataset, DatasetBuilder, Episode};
+pub use dataset::{Dataset, DatasetBuilder, Episode, check_action, check_observation};
 pub use error::StoreError;
 pub use gae::Segment;
 pub use generated::{Generated, Generation};

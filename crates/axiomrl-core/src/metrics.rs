@@ -9,6 +9,9 @@ type Name = Cow<'static, str>;
 #[derive(Clone, Debug, Default)]
 pub struct Metrics {
     sums: BTreeMap<Name, (f64, u64)>,
+    /// The same of some updates only, for whoever asked for these. Beside the others and not taken out of them: what is logged is
+    /// the same to the bit, watched or not.
+    watched: Option<BTreeMap<Name, (f64, u64)>>,
     /// What the user should know, each said once in the life of a process.
     notes: BTreeMap<Name, bool>,
 }
@@ -16,19 +19,35 @@ pub struct Metrics {
 impl Metrics {
     /// Adds one observation of `name` to its average.
     pub fn add(&mut self, name: impl Into<Name>, value: f32) {
-        let entry = self.sums.entry(name.into()).or_insert((0.0, 0));
-        entry.0 += f64::from(value);
-        entry.1 += 1;
+        let name = name.into();
+        if let Some(watched) = &mut self.watched {
+            count(watched, name.clone(), value);
+        }
+        count(&mut self.sums, name, value);
     }
 
     /// Sets a value that is not averaged (a learning rate, a counter).
     pub fn set(&mut self, name: impl Into<Name>, value: f64) {
-        self.sums.insert(name.into(), (value, 1));
+        let name = name.into();
+        if let Some(watched) = &mut self.watched {
+            watched.insert(name.clone(), (value, 1));
+        }
+        self.sums.insert(name, (value, 1));
     }
 
     /// The averages so far, in the order of their names; the next ones start afresh.
     pub fn take(&mut self) -> Vec<(Cow<'static, str>, f64)> {
-        std::mem::take(&mut self.sums).into_iter().map(|(name, (sum, n))| (name, sum / n as f64)).collect()
+        averages(std::mem::take(&mut self.sums))
+    }
+
+    /// From here on everything is averaged once more, apart, until [`Metrics::watched`] asks.
+    pub fn watch(&mut self) {
+        self.watched = Some(BTreeMap::new());
+    }
+
+    /// The averages since [`Metrics::watch`], which the logs have as well.
+    pub fn watched(&mut self) -> Vec<(Cow<'static, str>, f64)> {
+        averages(self.watched.take().unwrap_or_default())
     }
 
     /// Says something to the user, unless it was said before.
@@ -58,6 +77,16 @@ impl Metrics {
     }
 }
 
+fn count(sums: &mut BTreeMap<Name, (f64, u64)>, name: Name, value: f32) {
+    let entry = sums.entry(name).or_insert((0.0, 0));
+    entry.0 += f64::from(value);
+    entry.1 += 1;
+}
+
+fn averages(sums: BTreeMap<Name, (f64, u64)>) -> Vec<(Name, f64)> {
+    sums.into_iter().map(|(name, (sum, n))| (name, sum / n as f64)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -69,6 +98,20 @@ mod tests {
         assert_eq!(metrics.take_notes(), ["careful"]);
         metrics.note("careful");
         assert!(metrics.take_notes().is_empty());
+    }
+
+    #[test]
+    fn what_is_watched_is_averaged_apart_and_logged_all_the_same() {
+        let mut metrics = Metrics::default();
+        metrics.add("loss", 1.0);
+        metrics.watch();
+        metrics.add("loss", 3.0);
+        metrics.add("loss", 5.0);
+        metrics.set("rate", 0.5);
+        assert_eq!(metrics.watched(), [("loss".into(), 4.0), ("rate".into(), 0.5)]);
+        metrics.add("loss", 7.0);
+        assert!(metrics.watched().is_empty());
+        assert_eq!(metrics.take(), [("loss".into(), 4.0), ("rate".into(), 0.5)]);
     }
 
     #[test]

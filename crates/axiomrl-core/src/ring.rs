@@ -206,6 +206,30 @@ impl Ring {
         self.write_open_row(lane, obs, mask, 0);
     }
 
+    /// The observation of a lane that waits for its action, and its mask.
+    pub fn waiting(&self, lane: usize) -> (ObsBuf, &[bool]) {
+        let (row, masks) = (self.row(lane, self.lanes[lane].next), self.spec.mask_width);
+        let mut obs = ObsBuf::zeros(self.spec.widths, 1);
+        self.copy_obs(&[row], &mut obs, 0);
+        (obs, &self.masks[row * masks..(row + 1) * masks])
+    }
+
+    /// Whether the observation that waits belongs to an episode of which something is stored.
+    pub fn is_within_episode(&self, lane: usize) -> bool {
+        self.lanes[lane].next > self.lanes[lane].episode
+    }
+
+    /// Whether the store can show `obs` as it is when it comes after `before`, or first: of stacked frames it keeps the newest.
+    pub fn can_show(&self, before: Option<ObsRef<'_>>, obs: ObsRef<'_>) -> bool {
+        let frames = self.spec.byte_frames;
+        frames.count == 1 || frames::continues(frames, before.map(|before| before.bytes), obs.bytes)
+    }
+
+    /// Whether a clock ended the episode of a stored transition with it.
+    pub fn truncated(&self, lane: usize, number: u64) -> bool {
+        self.flags[self.row(lane, number)] & TRUNCATED != 0
+    }
+
     /// One transition of `lane`, whose first observation is already there. `next_obs` is the observation to act on
     /// next (after a restart), `final_obs` the last one of the episode; it is read only if one ended.
     pub fn push(

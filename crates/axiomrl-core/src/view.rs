@@ -163,6 +163,10 @@ impl<S: Deref<Target = Ring>> View<S> {
         self.window
     }
 
+    pub fn extras(&self) -> Extras {
+        self.extras
+    }
+
     pub fn priorities(&self) -> Option<&Priorities> {
         self.priorities.as_ref()
     }

@@ -16,7 +16,7 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
 /// Numbers of an array, in the order of its rows.
-fn numbers<T: numpy::Element + Copy, D: numpy::ndarray::Dimension>(
+pub fn numbers<T: numpy::Element + Copy, D: numpy::ndarray::Dimension>(
     array: &numpy::PyReadonlyArray<'_, T, D>,
 ) -> PyResult<Vec<T>> {
     if !array.is_c_contiguous() {

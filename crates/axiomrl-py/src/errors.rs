@@ -1,6 +1,6 @@
 //! What went wrong, as Python's exceptions: bad input is a `ValueError`, whatever else it is.
 
-use axiomrl_algos::{ConfigError, LearnError};
+use axiomrl_algos::{ConfigError, LearnError, Refused};
 use axiomrl_envs::EnvError;
 use axiomrl_run::checkpoint::CheckpointError as BadCheckpoint;
 use axiomrl_run::configs::ConfigsError;
@@ -10,7 +10,9 @@ use axiomrl_run::export::ExportError;
 use axiomrl_run::run_dir::RunDirError;
 use axiomrl_run::train::TrainError;
 use pyo3::create_exception;
-use pyo3::exceptions::{PyException, PyFileExistsError, PyFileNotFoundError, PyOSError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{
+    PyException, PyFileExistsError, PyFileNotFoundError, PyOSError, PyRuntimeError, PyTypeError, PyValueError,
+};
 use pyo3::prelude::*;
 use std::error::Error;
 
@@ -99,6 +101,16 @@ impl Raised for LearnError {
     }
 }
 
+impl Raised for Refused {
+    fn plain(&self) -> PyErr {
+        match self {
+            Self::Unsupported(_) => PyTypeError::new_err(self.to_string()),
+            Self::NotYet(_) => PyRuntimeError::new_err(self.to_string()),
+            Self::Rows(_) => PyValueError::new_err(self.to_string()),
+        }
+    }
+}
+
 impl Raised for SessionError {
     fn plain(&self) -> PyErr {
         match self {
@@ -147,6 +159,7 @@ impl Raised for TrainError {
             Self::RunDir(inner) => inner.plain(),
             Self::Checkpoint(inner) => inner.plain(),
             Self::Evaluation(inner) => inner.plain(),
+            Self::Refused(inner) => inner.plain(),
             Self::Learn(LearnError::Diverged(_), _) | Self::BadReward { .. } => Diverged::new_err(self.to_string()),
             Self::Edited { .. } | Self::TooShort { .. } => PyValueError::new_err(self.to_string()),
             Self::Learn(..) | Self::Environment { .. } | Self::Observer(_) => PyRuntimeError::new_err(self.to_string()),

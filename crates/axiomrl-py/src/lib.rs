@@ -10,6 +10,7 @@ mod errors;
 mod guard;
 mod policy;
 mod run;
+mod stepping;
 mod tables;
 mod told;
 

@@ -5,11 +5,12 @@ use crate::bridge::{Maker, catalogue};
 use crate::errors::Raised;
 use crate::guard::compute;
 use crate::policy::{Written, as_json, layout};
+use crate::stepping::{self, Batch, Rows};
 use crate::told::{Telling, evaluation};
 use axiomrl_envs::{Rng, rng::stream};
 use axiomrl_run::evaluate::{EVALUATION_SEED, EvalOptions, Evaluator};
 use axiomrl_run::export::export;
-use axiomrl_run::train::{Outcome, TrainOptions, Trainer, Unit};
+use axiomrl_run::train::{Outcome, TrainError, TrainOptions, Trainer, Unit};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -28,10 +29,12 @@ enum State {
     Gone,
 }
 
-struct Working {
-    trainer: Trainer,
+pub struct Working {
+    pub trainer: Trainer,
     evaluator: Evaluator,
     rng: Rng,
+    /// Draws from the replay for whoever looks at it: the run's own chances stay as they are.
+    pub looking: Rng,
     /// Whether the next update ends a stretch of steps.
     stepped: bool,
 }
@@ -60,7 +63,7 @@ impl Why {
 }
 
 /// Signals are looked at this often.
-const PATIENCE: Duration = Duration::from_millis(50);
+pub const PATIENCE: Duration = Duration::from_millis(50);
 
 #[pyclass(frozen)]
 pub struct Run {
@@ -78,6 +81,7 @@ impl Run {
         let working = Working {
             evaluator: Evaluator::new(trainer.environments()),
             rng: stream(trainer.config().seed, "predict"),
+            looking: stream(trainer.config().seed, "look"),
             stepped: false,
             trainer,
         };
@@ -91,6 +95,27 @@ impl Run {
                 Err(PyRuntimeError::new_err("this run was closed, or has failed; resume it from its folder"))
             }
         })
+    }
+
+    /// For steps by hand: an error is the end of it, unless the run only refused.
+    fn by_hand<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Working) -> Result<T, TrainError> + Send,
+    ) -> PyResult<T> {
+        match self.working(py, |working| Ok(work(working)))? {
+            Ok(done) => Ok(done),
+            Err(refused @ TrainError::Refused(_)) => Err(refused.raised()),
+            Err(error) => {
+                self.close(py);
+                Err(error.raised())
+            }
+        }
+    }
+
+    /// What is to be told, as Python has it.
+    fn tell(&self, py: Python<'_>) -> PyResult<Vec<(&'static str, Py<PyAny>)>> {
+        self.told.take().into_iter().map(|told| told.into_python(py)).collect()
     }
 
     /// As [`Run::working`], but an error is the end of it.
@@ -175,8 +200,70 @@ impl Run {
         each_step: bool,
     ) -> PyResult<(&'static str, Vec<(&'static str, Py<PyAny>)>, Option<String>)> {
         let (why, outcome) = self.at_risk(py, |working| working.advance(each_step, &self.told))?;
-        let told: PyResult<Vec<_>> = self.told.take().into_iter().map(|told| told.into_python(py)).collect();
-        Ok((why.name(), told?, outcome.as_ref().map(told_outcome)))
+        Ok((why.name(), self.tell(py)?, outcome.as_ref().map(told_outcome)))
+    }
+
+    /// Collects for a moment: until the agent needs an update, or until so many steps are taken. Gives why it came back, what is to
+    /// be told and, at the end, the outcome as JSON.
+    fn collect(
+        &self,
+        py: Python<'_>,
+        until: Option<u64>,
+    ) -> PyResult<(&'static str, Vec<(&'static str, Py<PyAny>)>, Option<String>)> {
+        let (why, outcome) = self.by_hand(py, |working| stepping::collect(working, until, &self.told))?;
+        Ok((why, self.tell(py)?, outcome.as_ref().map(told_outcome)))
+    }
+
+    /// Updates for a moment, up to `most` times; `first` begins to average what they report. Gives how many were made, what is to be
+    /// told and, where the run ended instead, the outcome as JSON.
+    fn update(
+        &self,
+        py: Python<'_>,
+        most: u64,
+        first: bool,
+    ) -> PyResult<(u64, Vec<(&'static str, Py<PyAny>)>, Option<String>)> {
+        let (made, outcome) = self.by_hand(py, |working| stepping::update(working, most, first))?;
+        Ok((made, self.tell(py)?, outcome.as_ref().map(told_outcome)))
+    }
+
+    /// As [`Run::update`], once and from rows that are handed over.
+    fn learn_from(
+        &self,
+        py: Python<'_>,
+        batch: Batch<'_>,
+        first: bool,
+    ) -> PyResult<(u64, Vec<(&'static str, Py<PyAny>)>, Option<String>)> {
+        let handed = batch.handed()?;
+        let (made, outcome) = self.by_hand(py, |working| stepping::learn_from(working, &handed, first))?;
+        Ok((made, self.tell(py)?, outcome.as_ref().map(told_outcome)))
+    }
+
+    /// What the updates reported since they began to be averaged.
+    fn update_metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let metrics = self.working(py, |working| Ok(working.trainer.watched_metrics()))?;
+        let told = PyDict::new(py);
+        for (name, value) in metrics {
+            told.set_item(name, value)?;
+        }
+        Ok(told)
+    }
+
+    /// Steps in the replay.
+    fn replay_len(&self, py: Python<'_>) -> PyResult<usize> {
+        self.by_hand(py, |working| Ok(working.trainer.replay()?.len()))
+    }
+
+    fn replay_add(&self, py: Python<'_>, rows: Rows<'_>) -> PyResult<()> {
+        let given = rows.transitions()?;
+        self.by_hand(py, |working| Ok(working.trainer.replay()?.add(&given)?))
+    }
+
+    fn replay_sample<'py>(&self, py: Python<'py>, rows: usize) -> PyResult<Bound<'py, PyDict>> {
+        let drawn = self.by_hand(py, |working| {
+            let Working { trainer, looking, .. } = working;
+            Ok(trainer.replay()?.sample(rows, looking)?)
+        })?;
+        stepping::to_arrays(py, drawn)
     }
 
     /// Saves, stops and gives the outcome; the agent stays.

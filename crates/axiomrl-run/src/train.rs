@@ -6,6 +6,7 @@
 //! step they were set for, whatever the number of environments. Environments that step only as a whole batch, or that cannot
 //! be saved, are stepped in whole rounds, and what is due comes at the end of the round.
 
+mod by_hand;
 mod checks;
 mod duties;
 mod early_stop;
@@ -19,6 +20,7 @@ mod stepping;
 #[cfg(test)]
 mod tests;
 
+pub use by_hand::{Collecting, Updated};
 pub use early_stop::StopReason;
 pub use error::{Kept, TrainError};
 
@@ -217,18 +219,21 @@ impl Trainer {
     /// Does the smallest piece after which the run can be saved.
     pub fn unit(&mut self) -> Result<Unit, TrainError> {
         let done = self.next_unit();
-        if let Ok(Unit::Ended(_)) | Err(_) = &done {
+        if let Ok(Unit::Ended(_)) = &done {
             self.display.finish();
         }
-        if done.is_err()
-            && let Some(folder) = &mut self.folder
-        {
+        done.inspect_err(|_| self.end_in_failure())
+    }
+
+    /// An error has ended the run.
+    fn end_in_failure(&mut self) {
+        self.display.finish();
+        if let Some(folder) = &mut self.folder {
             folder.metadata.progress.status = RunStatus::Failed;
             // The error that ended the run is the one to report.
             let _ = folder.loggers.flush();
             let _ = folder.metadata.write(&folder.run_dir.metadata());
         }
-        done
     }
 
     fn next_unit(&mut self) -> Result<Unit, TrainError> {
@@ -261,8 +266,12 @@ impl Trainer {
     pub fn is_about_to_learn(&mut self) -> bool {
         let clock = self.clock();
         // The steps of a round, then the updates they call for, then what is due.
-        let settled = self.record.round == 0 || clock.is_over();
-        settled && self.agent.need(clock) == Need::Update && !self.is_due_before(clock)
+        self.is_settled() && self.agent.need(clock) == Need::Update && !self.is_due_before(clock)
+    }
+
+    /// Whether no round of steps is under way.
+    fn is_settled(&self) -> bool {
+        self.record.round == 0 || self.clock().is_over()
     }
 
     /// While updates move the clock, what is due comes between two of them.
@@ -272,11 +281,13 @@ impl Trainer {
 
     fn update(&mut self, clock: Clock) -> Result<Unit, TrainError> {
         let made = self.agent.update(clock, &mut self.metrics).map_err(|error| self.failed(error))?;
-        self.record.updates += made;
-        if !self.observers.is_empty() {
-            self.tell(&Event::Updated(self.clock()))?;
-        }
+        self.updated(made)?;
         Ok(Unit::Update)
+    }
+
+    fn updated(&mut self, made: u64) -> Result<(), TrainError> {
+        self.record.updates += made;
+        if self.observers.is_empty() { Ok(()) } else { self.tell(&Event::Updated(self.clock())) }
     }
 
     /// Says what is to be known about the data.

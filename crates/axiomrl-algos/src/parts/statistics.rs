@@ -174,6 +174,12 @@ impl RewardStats {
         self.running.push([self.returns[env]]);
     }
 
+    /// Takes in the reward of a step of an episode that no environment of the run's own plays; `so_far` is its running return.
+    pub fn add_given(&mut self, so_far: &mut f64, reward: f32) {
+        *so_far = *so_far * self.gamma + f64::from(reward);
+        self.running.push([*so_far]);
+    }
+
     /// Returns begin anew in these environments.
     pub fn restarted(&mut self, envs: Range<usize>) {
         self.returns[envs].fill(0.0);

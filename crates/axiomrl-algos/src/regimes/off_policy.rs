@@ -1,8 +1,13 @@
 //! Learning from a store of past transitions.
 
+mod given;
+#[cfg(test)]
+mod tests;
+
 use super::streams::Streams;
 use super::{Pace, ReplaySettings};
 use crate::agent::{Agent, Clock, LearnError, Learned, Need, Phases, Setup, UpdateContext};
+use crate::by_hand::{Refused, Replay};
 use crate::config::Problem;
 use crate::parts::checks::BuildError;
 use crate::parts::statistics::{ObsStats, RewardStats};
@@ -12,6 +17,7 @@ use axiomrl_core::{
     Batch, BatchSource, Dataset, Metrics, Mixture, Owned, RewardScale, Ring, RingSpec, SampleOptions, Schedule, View,
 };
 use axiomrl_envs::VecState;
+use given::Lent;
 use std::io;
 use std::ops::Range;
 
@@ -37,6 +43,11 @@ pub trait ReplayLearner: Actor {
         source.fill(0..rows, options, batch)?;
         batch.trim();
         Ok(())
+    }
+
+    /// Whether it can be updated from any single steps; false where batches are of its own making.
+    fn takes_any_steps(&self) -> bool {
+        true
     }
 
     /// Whether there is something to be done before the next environment step, or before the next update where no steps are taken
@@ -95,6 +106,10 @@ pub struct OffPolicy {
     memory: Memory,
     /// Whether sequences begin with what the policy remembered there.
     stored_state: bool,
+    /// Lanes of the store in which somebody else's steps are put for now.
+    lent: Vec<Option<Lent>>,
+    /// Whether the next update takes the batch as it is: somebody has handed it over.
+    handed: bool,
     streams: Streams,
     mask_width: usize,
 }
@@ -146,6 +161,8 @@ impl OffPolicy {
             rewards: setup.normalize_reward.then(|| RewardStats::new(setup.num_envs, window.gamma)),
             batch: Batch::default(),
             errors: Vec::new(),
+            lent: (0..setup.num_envs).map(|_| None).collect(),
+            handed: false,
             stored_state,
             streams: Streams::new(setup),
             mask_width: setup.mask_width(),
@@ -205,6 +222,7 @@ impl Agent for OffPolicy {
     }
 
     fn restarted(&mut self, envs: Range<usize>, state: &VecState) -> Result<(), LearnError> {
+        self.take_back();
         self.acting.count(state.obs.range(envs.clone()));
         if let Some(rewards) = &mut self.rewards {
             rewards.restarted(envs.clone());
@@ -220,6 +238,7 @@ impl Agent for OffPolicy {
     }
 
     fn act(&mut self, state: &VecState, clock: Clock, actions: &mut [f32]) -> Result<(), LearnError> {
+        self.take_back();
         self.memory.empty_at_starts();
         if self.stored_state {
             (0..self.memory.starts.len()).for_each(|env| self.real.remember(env, self.memory.row(env)));
@@ -238,6 +257,7 @@ impl Agent for OffPolicy {
     }
 
     fn observe(&mut self, envs: Range<usize>, actions: &[f32], state: &VecState) -> Result<(), LearnError> {
+        self.take_back();
         let width = self.acting.spaces().action.width();
         self.acting.took(envs.clone(), actions, state, &mut self.memory);
         if let Some(rewards) = &mut self.rewards {
@@ -270,7 +290,7 @@ impl Agent for OffPolicy {
     }
 
     fn update(&mut self, clock: Clock, metrics: &mut Metrics) -> Result<u64, LearnError> {
-        if self.prepares(clock) {
+        if !self.handed && self.prepares(clock) {
             return self.prepare(clock, metrics);
         }
         let mut options = SampleOptions {
@@ -281,6 +301,7 @@ impl Agent for OffPolicy {
         let (batch, learner, rows) = (&mut self.batch, &mut self.acting.learner, self.batch_size);
         // The run's own transitions come first, so that what is learned of them finds them.
         match &mut self.prior {
+            _ if self.handed => {}
             None => learner.fill(&mut self.real, rows, &mut options, batch)?,
             Some((prior, _)) if self.pace.is_pretraining(clock) => learner.fill(prior, rows, &mut options, batch)?,
             Some((prior, share)) => {
@@ -294,11 +315,12 @@ impl Agent for OffPolicy {
             stats.scale(&mut batch.obs.floats, width);
         }
         let own = match &self.prior {
+            _ if self.handed => 0,
             None => rows,
             Some(_) if self.pace.is_pretraining(clock) => 0,
             Some((_, share)) => ((1.0 - share) * rows as f32).round() as usize,
         };
-        if self.prior.is_some() {
+        if self.prior.is_some() && !self.handed {
             metrics.add("offline_fraction", (rows - own) as f32 / rows as f32);
         }
         let mut errors = std::mem::take(&mut self.errors);
@@ -316,6 +338,25 @@ impl Agent for OffPolicy {
         }
         self.pace.updated(clock);
         Ok(1)
+    }
+
+    fn check_spare_update(&mut self, clock: Clock) -> Result<(), Refused> {
+        if self.pace.is_pretraining(clock) || self.real.ready() > 0 {
+            return Ok(());
+        }
+        let problem = "there is nothing to learn from yet: `collect` some steps first, or put some into the replay";
+        Err(Refused::NotYet(problem.into()))
+    }
+
+    fn waive(&mut self, clock: Clock) {
+        if !self.pace.is_pretraining(clock) {
+            let learner = &mut self.acting.learner;
+            self.pace.waive(clock, |before, after| learner.stepped(before, after));
+        }
+    }
+
+    fn replay(&mut self) -> Result<&mut dyn Replay, Refused> {
+        Ok(self)
     }
 
     fn policy(&mut self) -> &mut dyn Policy {
@@ -339,6 +380,11 @@ impl Agent for OffPolicy {
     }
 
     fn visit_state(&mut self, io: &mut StateIo<'_>) -> Result<(), StateError> {
+        // A checkpoint knows of no lent lanes: whoever saves goes on as whoever resumes does.
+        match io.loading() {
+            true => self.lent.iter_mut().for_each(|lent| *lent = None),
+            false => self.take_back(),
+        }
         self.acting.visit_state(io)?;
         self.acting.learner.visit_state(io)?;
         self.streams.visit_state(io)?;

@@ -56,23 +56,30 @@ impl Pace {
         if self.is_pretraining(clock) || (ready && self.is_behind(clock)) {
             return Need::Update;
         }
-        if self.trained_until < clock.env_steps {
-            close(self.trained_until, clock.env_steps);
-            (self.trained_until, self.made) = (clock.env_steps, 0);
-        }
+        self.waive(clock, close);
         if clock.is_over() { Need::Done } else { Need::Steps }
     }
 
     /// Whether the next update is the last one of its burst.
     pub fn closes_burst(&self, clock: Clock) -> bool {
-        let made = if self.is_pretraining(clock) { clock.updates } else { self.made };
+        // Updates that nothing calls for are in bursts, too.
+        let counted = !self.is_pretraining(clock) && self.is_behind(clock);
+        let made = if counted { self.made } else { clock.updates };
         (made + 1).is_multiple_of(self.burst)
     }
 
-    /// An update was made.
+    /// An update was made. One that nothing called for leaves the others to be made.
     pub fn updated(&mut self, clock: Clock) {
-        if !self.is_pretraining(clock) {
+        if !self.is_pretraining(clock) && self.is_behind(clock) {
             self.made += 1;
+        }
+    }
+
+    /// The updates that steps have called for so far are called for no more; `close` as for [`Pace::need`].
+    pub fn waive(&mut self, clock: Clock, close: impl FnOnce(u64, u64)) {
+        if self.trained_until < clock.env_steps {
+            close(self.trained_until, clock.env_steps);
+            (self.trained_until, self.made) = (clock.env_steps, 0);
         }
     }
 
@@ -139,6 +146,23 @@ mod tests {
         assert_eq!(pace.need(at(1, 2), true, |_, _| panic!("closed once")), Need::Steps);
         assert_eq!(Pace::new(0, 1, Some(1), 0).need(at(1, 0), false, |_, _| {}), Need::Steps);
         assert_eq!(pace.need(Clock { at: 100, ..at(100, 9) }, false, |_, _| {}), Need::Done);
+    }
+
+    #[test]
+    fn updates_that_nothing_called_for_are_not_counted_and_those_waived_are_not_made_up_for() {
+        let mut pace = Pace::new(0, 1, Some(2), 0);
+        // Nothing is behind: bursts by the number of the update.
+        assert!(!pace.closes_burst(at(0, 0)) && pace.closes_burst(at(0, 1)));
+        pace.updated(at(0, 0));
+        assert_eq!(pace.need(at(3, 1), true, |_, _| {}), Need::Update);
+        pace.updated(at(3, 1));
+        let mut closed = Vec::new();
+        pace.waive(at(3, 2), |before, after| closed.push((before, after)));
+        assert_eq!(closed, [(0, 3)]);
+        assert_eq!(pace.need(at(3, 2), true, |_, _| panic!("closed once")), Need::Steps);
+        pace.check_place(3, 1).unwrap();
+        assert_eq!(pace.need(at(4, 2), true, |_, _| {}), Need::Update);
+        assert!(!pace.closes_burst(at(4, 2)));
     }
 
     #[test]

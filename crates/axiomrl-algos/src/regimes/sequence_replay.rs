@@ -3,6 +3,7 @@
 use super::TrainRatio;
 use super::streams::Streams;
 use crate::agent::{Agent, Clock, LearnError, Learned, Need, Setup, UpdateContext};
+use crate::by_hand::Refused;
 use crate::parts::checks::BuildError;
 use crate::parts::statistics::RewardStats;
 use crate::policy::{ActContext, ActInput, Acting, Actor, Memory, Mode, Policy};
@@ -208,8 +209,19 @@ impl Agent for SequenceReplay {
         if learner.latents() != LatentSpec::default() {
             self.store.write_back(&self.batch, 1, &self.states.deter, &self.states.classes);
         }
-        self.ratio.updated();
+        self.ratio.updated(clock.env_steps);
         Ok(1)
+    }
+
+    fn check_spare_update(&mut self, _clock: Clock) -> Result<(), Refused> {
+        match self.store.windows() {
+            0 => Err(Refused::NotYet("no sequence of steps is long enough to learn from yet; `collect` more".into())),
+            _ => Ok(()),
+        }
+    }
+
+    fn waive(&mut self, clock: Clock) {
+        self.ratio.waive(clock.env_steps);
     }
 
     fn policy(&mut self) -> &mut dyn Policy {

@@ -37,9 +37,14 @@ impl TrainRatio {
         }
     }
 
-    /// An update was made.
-    pub fn updated(&mut self) {
-        self.made += 1;
+    /// An update was made after so many steps. One that they did not call for leaves the others to be made.
+    pub fn updated(&mut self, steps: u64) {
+        self.made = (self.made + 1).min(self.due(steps)).max(self.made);
+    }
+
+    /// The updates that these steps have called for are called for no more.
+    pub fn waive(&mut self, steps: u64) {
+        self.made = self.due(steps).max(self.made);
     }
 
     /// Only the updates of the round under way may be missing: a gap as long as a run would take as long to fill.
@@ -67,7 +72,7 @@ mod tests {
             let clock = Clock { env_steps: step, updates: 0, at: step, total: 1000 };
             let mut here = 0;
             while ratio.need(clock, step >= 4) == Need::Update {
-                ratio.updated();
+                ratio.updated(step);
                 here += 1;
             }
             ratio.check_place(step, 1).unwrap();
@@ -84,14 +89,27 @@ mod tests {
     }
 
     #[test]
+    fn what_is_waived_is_not_made_up_for() {
+        let mut ratio = TrainRatio::new(1.0, 1);
+        let at = |steps| Clock { env_steps: steps, updates: 0, at: steps, total: 9 };
+        assert_eq!(ratio.need(at(2), true), Need::Update);
+        ratio.waive(5);
+        assert_eq!(ratio.need(at(5), true), Need::Steps);
+        ratio.check_place(5, 1).unwrap();
+        assert_eq!(ratio.need(at(6), true), Need::Update);
+    }
+
+    #[test]
     fn asking_twice_changes_nothing_and_other_moments_are_noticed() {
         let mut ratio = TrainRatio::new(1.0, 1);
         let clock = Clock { env_steps: 5, updates: 0, at: 5, total: 5 };
         assert_eq!(ratio.need(clock, false), Need::Done);
         assert_eq!(ratio.need(clock, true), Need::Update);
         assert_eq!(ratio.need(clock, true), Need::Update);
-        ratio.updated();
+        ratio.updated(5);
         assert_eq!(ratio.need(clock, true), Need::Done);
+        // Nobody asked for another one.
+        ratio.updated(5);
         assert!(
             ratio.check_place(5, 1).is_ok() && ratio.check_place(4, 1).is_err() && ratio.check_place(50, 1).is_err()
         );

@@ -2,7 +2,7 @@
 
 use super::{DatasetBuilder, Episode};
 use crate::ring::frames::continues;
-use axiomrl_envs::{Kind, Space};
+use axiomrl_envs::{Kind, ObsRef, ObsSpace, Space};
 
 /// At which step, if it is at one, and what is wrong.
 type Problem = (Option<usize>, String);
@@ -18,7 +18,7 @@ impl DatasetBuilder {
             if t == steps {
                 break;
             }
-            self.check_action(&episode.action[t * width..(t + 1) * width]).map_err(here)?;
+            check_action(&self.spaces.action, &episode.action[t * width..(t + 1) * width]).map_err(here)?;
             if !episode.reward[t].is_finite() {
                 return Err(here(format!("the reward is {}", episode.reward[t])));
             }
@@ -58,14 +58,7 @@ impl DatasetBuilder {
 
     fn check_obs(&self, episode: &Episode<'_>, t: usize) -> Result<(), String> {
         let obs = episode.obs.row(t);
-        if let Some(value) = obs.floats.iter().find(|value| !value.is_finite()) {
-            return Err(format!("{value} was observed"));
-        }
-        for part in &self.obs.parts {
-            let Kind::OneHot(sizes) = &part.kind else { continue };
-            check_choices(&obs.floats[part.at.clone()], sizes.iter().copied())
-                .map_err(|problem| format!("part `{}` of the observation: {problem}", part.name))?;
-        }
+        check_observation(&self.obs, obs)?;
         let frames = self.ring.spec().byte_frames;
         let before = t.checked_sub(1).map(|before| episode.obs.row(before).bytes);
         if frames.count > 1 && !continues(frames, before, obs.bytes) {
@@ -78,19 +71,33 @@ impl DatasetBuilder {
         }
         Ok(())
     }
+}
 
-    fn check_action(&self, action: &[f32]) -> Result<(), String> {
-        let checked = match &self.spaces.action {
-            Space::Discrete { n } => check_choices(action, [*n].into_iter()),
-            Space::MultiDiscrete { nvec } => check_choices(action, nvec.iter().copied()),
-            Space::MultiBinary { n } => check_choices(action, std::iter::repeat_n(2, *n)),
-            Space::Box(_) | Space::Dict { .. } => match action.iter().find(|value| !(-1.0..=1.0).contains(*value)) {
-                Some(value) => Err(format!("{value} does not lie in [-1, 1]; map actions with `ActionMap::to_unit`")),
-                None => Ok(()),
-            },
-        };
-        checked.map_err(|problem| format!("action: {problem}"))
+/// What is wrong with an observation.
+pub fn check_observation(space: &ObsSpace, obs: ObsRef<'_>) -> Result<(), String> {
+    if let Some(value) = obs.floats.iter().find(|value| !value.is_finite()) {
+        return Err(format!("{value} was observed"));
     }
+    for part in &space.parts {
+        let Kind::OneHot(sizes) = &part.kind else { continue };
+        check_choices(&obs.floats[part.at.clone()], sizes.iter().copied())
+            .map_err(|problem| format!("part `{}` of the observation: {problem}", part.name))?;
+    }
+    Ok(())
+}
+
+/// What is wrong with an action, in [−1, 1] for a Box.
+pub fn check_action(space: &Space, action: &[f32]) -> Result<(), String> {
+    let checked = match space {
+        Space::Discrete { n } => check_choices(action, [*n].into_iter()),
+        Space::MultiDiscrete { nvec } => check_choices(action, nvec.iter().copied()),
+        Space::MultiBinary { n } => check_choices(action, std::iter::repeat_n(2, *n)),
+        Space::Box(_) | Space::Dict { .. } => match action.iter().find(|value| !(-1.0..=1.0).contains(*value)) {
+            Some(value) => Err(format!("{value} does not lie in [-1, 1]; map actions with `ActionMap::to_unit`")),
+            None => Ok(()),
+        },
+    };
+    checked.map_err(|problem| format!("action: {problem}"))
 }
 
 fn check_choices(values: &[f32], sizes: impl Iterator<Item = usize>) -> Result<(), String> {

@@ -5,7 +5,7 @@ use crate::evaluate::EvalError;
 use crate::experiment::SessionError;
 use crate::loggers::LogError;
 use crate::run_dir::RunDirError;
-use axiomrl_algos::LearnError;
+use axiomrl_algos::{LearnError, Refused};
 use axiomrl_envs::EnvError;
 use std::error::Error;
 use std::fmt;
@@ -23,6 +23,9 @@ pub enum TrainError {
     Checkpoint(#[from] CheckpointError),
     #[error(transparent)]
     Log(#[from] LogError),
+    /// Of loops that somebody else writes: the run stays as it was.
+    #[error(transparent)]
+    Refused(#[from] Refused),
     #[error("{0}; {1}")]
     Learn(LearnError, Kept),
     #[error("at step {step}: {source}; {kept}; mend the environment, then `axiomrl resume` goes on with new episodes")]

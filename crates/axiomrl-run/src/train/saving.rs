@@ -110,7 +110,10 @@ impl Trainer {
 
     /// An agent that cannot go on is not saved: its last good checkpoint is.
     pub(super) fn failed(&self, error: LearnError) -> TrainError {
-        TrainError::Learn(error, self.kept())
+        match error {
+            LearnError::Refused(refused) => refused.into(),
+            error => TrainError::Learn(error, self.kept()),
+        }
     }
 
     /// An environment that fails takes nothing with it: the agent is saved as it was before that step, the environments not at

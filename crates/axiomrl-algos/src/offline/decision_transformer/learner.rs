@@ -212,6 +212,11 @@ impl Actor for DecisionTransformerLearner {
 }
 
 impl ReplayLearner for DecisionTransformerLearner {
+    /// Windows with returns and times.
+    fn takes_any_steps(&self) -> bool {
+        false
+    }
+
     fn fill(
         &mut self,
         _source: &mut dyn BatchSource,

@@ -1,5 +1,6 @@
 //! Runs in folders of their own, through the same doors that users take.
 
+mod by_hand;
 mod folders;
 mod lengthening;
 mod sealed;
