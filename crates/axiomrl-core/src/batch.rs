@@ -44,7 +44,7 @@ pub struct Batch {
     /// `steps * rows`: γ^k·(1−terminated), with k the length of the window used
     pub discount: Vec<f32>,
     /// `steps * rows`: the time whose observation follows the window, before any restart; 1 for single steps, however
-    /// long their windows
+    /// long their windows. What a window shows that is followed by no value (`discount` 0) may be another episode's
     pub next: Vec<u32>,
     /// `steps * rows`: whether something was done there, so that it can be learned from
     pub valid: Vec<bool>,

@@ -169,12 +169,13 @@ impl Ring {
         number == 0 || self.ends[lane].binary_search(&number).is_ok()
     }
 
-    /// How many of these transitions were the last of their episode.
-    pub(crate) fn ends_within(&self, lane: usize, numbers: Range<u64>) -> usize {
+    /// How many of these transitions were the last that was seen of an episode that might have gone on.
+    pub(crate) fn cut_offs_within(&self, lane: usize, numbers: Range<u64>) -> usize {
         let ends = &self.ends[lane];
         // An end is kept as the number after it.
         let before = |number: u64| ends.partition_point(|&end| end <= number);
-        before(numbers.end) - before(numbers.start)
+        let within = ends.range(before(numbers.start)..before(numbers.end));
+        within.filter(|&&end| self.flags[self.row(lane, end - 1)] & TERMINATED == 0).count()
     }
 
     /// The name of a transition, never given to another one: its row may be overwritten, its number is not.

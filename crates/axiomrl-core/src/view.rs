@@ -48,8 +48,8 @@ pub struct View<S> {
     returns: Option<Returns>,
     scratch: Scratch,
     lanes: Vec<Seen>,
-    /// The most ends of episodes inside of one sequence so far: each asks for an entry of its own.
-    most_ends: usize,
+    /// The most episodes that were cut off inside of one sequence so far: each asks for an entry of its own.
+    most_cut_offs: usize,
 }
 
 /// What the view knows of a lane.
@@ -94,16 +94,16 @@ impl Window {
         (lane.next - unfinished).max(lane.oldest)
     }
 
-    /// The most ends of episodes that one of these sequences has before its last transition.
-    fn most_ends(&self, store: &Ring, lane: usize, windows: Range<u64>) -> usize {
+    /// The most episodes that were cut off before the last transition of one of these sequences.
+    fn most_cut_offs(&self, store: &Ring, lane: usize, windows: Range<u64>) -> usize {
         if !self.is_sequence() {
             return 0;
         }
         let inside = self.length as u64 - 1;
-        let ends = windows
+        let cut_offs = windows
             .map(|window| window * self.stride as u64)
-            .map(|first| store.ends_within(lane, first..first + inside));
-        ends.max().unwrap_or(0)
+            .map(|first| store.cut_offs_within(lane, first..first + inside));
+        cut_offs.max().unwrap_or(0)
     }
 
     /// Places that the windows of a lane take turns in: more than can be complete at once.
@@ -140,7 +140,7 @@ impl<S: Deref<Target = Ring>> View<S> {
             returns: None,
             scratch: Scratch::default(),
             lanes: vec![Seen::default(); lanes],
-            most_ends: 0,
+            most_cut_offs: 0,
             store,
         })
     }
@@ -193,7 +193,8 @@ impl<S: Deref<Target = Ring>> View<S> {
                     priorities.admit(slot(at, number));
                 }
             }
-            self.most_ends = self.most_ends.max(window.most_ends(store, at, seen.admitted.max(oldest)..complete));
+            let newcomers = seen.admitted.max(oldest)..complete;
+            self.most_cut_offs = self.most_cut_offs.max(window.most_cut_offs(store, at, newcomers));
             *seen = Seen { oldest, oldest_row: lane.oldest_row, admitted: complete };
         }
     }
@@ -213,7 +214,7 @@ impl<S: Deref<Target = Ring>> View<S> {
     fn batch_shape(&self) -> BatchShape {
         let spec = self.store.spec();
         BatchShape {
-            steps: self.window.length + self.most_ends,
+            steps: self.window.length + self.most_cut_offs,
             widths: spec.widths,
             action_width: spec.action_width,
             mask_width: spec.mask_width,

@@ -37,7 +37,7 @@ impl<S: Deref<Target = Ring>> View<S> {
         if !fresh.restore_max(max) {
             return Err(damaged(format!("{max} is no largest priority")));
         }
-        let (mut lanes, mut most_ends) = (Vec::with_capacity(self.lanes.len()), 0);
+        let (mut lanes, mut most_cut_offs) = (Vec::with_capacity(self.lanes.len()), 0);
         for (at, lane) in store.lanes().iter().enumerate() {
             let (oldest, complete) = (self.window.oldest(lane), self.window.complete(lane));
             if [read_u64(r)?, read_u64(r)?] != [oldest, complete] {
@@ -49,11 +49,11 @@ impl<S: Deref<Target = Ring>> View<S> {
                     return Err(damaged(format!("environment {at} has {value} as a priority")));
                 }
             }
-            most_ends = most_ends.max(self.window.most_ends(store, at, oldest..complete));
+            most_cut_offs = most_cut_offs.max(self.window.most_cut_offs(store, at, oldest..complete));
             lanes.push(Seen { oldest, oldest_row: lane.oldest_row, admitted: complete });
         }
         end_of(r, "priorities")?;
-        (self.priorities, self.lanes, self.most_ends) = (Some(fresh), lanes, most_ends);
+        (self.priorities, self.lanes, self.most_cut_offs) = (Some(fresh), lanes, most_cut_offs);
         Ok(())
     }
 

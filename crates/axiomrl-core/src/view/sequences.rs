@@ -1,13 +1,14 @@
 //! Drawing sequences from the store.
 //!
-//! A row is `length` transitions of one lane. It may run across the end of an episode: there it has an entry more, in which
-//! nothing was done and the last observation of the episode is shown, so that a memory that led there can value it; the entry
-//! after it begins the next episode. Rows that need fewer entries than others are padded at their end.
+//! A row is `length` transitions of one lane. It may run across the end of an episode; what comes after begins the next one. Where
+//! the episode was cut off there is an entry more, in which nothing was done and its last observation is shown, so that a memory
+//! that led there can value it. Nobody values what comes after a termination, so that needs no entry. Rows that need fewer entries
+//! than others are padded at their end.
 
 use super::View;
 use crate::priorities::{CHUNK, relative_to_largest};
 use crate::ring::rows::copy_rows;
-use crate::ring::{Ring, TERMINATED};
+use crate::ring::{Ring, TERMINATED, TRUNCATED};
 use crate::{Batch, RewardScale, SampleOptions};
 use std::ops::{Deref, Range};
 
@@ -65,9 +66,10 @@ impl<S: Deref<Target = Ring>> View<S> {
             copy_rows(&store.action, &[at], &mut out.action, to, spec.action_width);
             out.valid[to] = true;
             self.sum_rewards(at, number, t, scale, row, out);
-            let (ended, last) = (store.flags[at] != 0, number + 1 == length);
+            let (flags, last) = (store.flags[at], number + 1 == length);
+            let ended = flags != 0;
             t += 1;
-            if ended {
+            if last && ended || flags == TRUNCATED {
                 // The last observation of the episode: an entry of its own unless the sequence ends with it.
                 let to = t * rows + row;
                 store.copy_final(at, &mut out.obs, &mut out.masks, to);

@@ -44,20 +44,32 @@ fn rows(view: &mut View<Owned>) -> Vec<Batch> {
 }
 
 #[test]
-fn an_end_has_an_entry_of_its_own_whatever_its_kind() {
-    for (end, discounts) in [('T', [0.25, 0.0, 0.0]), ('L', [0.25, 0.25, 0.5])] {
-        let mut view = played(sequences(spec(40, 1), window(5, 5, 2), None), &format!("..{end}.."));
-        let [row] = &rows(&mut view)[..] else { panic!("one sequence of five steps") };
-        assert_eq!(row.obs.floats, [1.0, 2.0, 3.0, 3.5, 4.0, 5.0, 6.0]);
-        assert_eq!(row.starts, [true, false, false, false, true, false, false]);
-        assert_eq!(row.valid, [true, true, true, false, true, true]);
-        assert_eq!(row.action, [101.0, 102.0, 103.0, 0.0, 104.0, 105.0]);
-        // Windows of two rewards; those that reach the end stop there, with the discount of their own length.
-        assert_eq!(row.reward, [1.0 + 1.0, 2.0 + 1.5, 3.0, 0.0, 4.0 + 2.5, 5.0]);
-        assert_eq!((&row.discount[..3], &row.discount[3..]), (&discounts[..], &[0.0, 0.25, 0.5][..]));
-        assert_eq!(row.next, [2, 3, 3, 3, 6, 6]);
-        assert_eq!(row.state, [-1.0]);
-    }
+fn an_episode_that_was_cut_off_has_an_entry_more() {
+    let mut view = played(sequences(spec(40, 1), window(5, 5, 2), None), "..L..");
+    let [row] = &rows(&mut view)[..] else { panic!("one sequence of five steps") };
+    assert_eq!(row.obs.floats, [1.0, 2.0, 3.0, 3.5, 4.0, 5.0, 6.0]);
+    assert_eq!(row.starts, [true, false, false, false, true, false, false]);
+    assert_eq!(row.valid, [true, true, true, false, true, true]);
+    assert_eq!(row.action, [101.0, 102.0, 103.0, 0.0, 104.0, 105.0]);
+    // Windows of two rewards; those that reach the end stop there, with the discount of their own length.
+    assert_eq!(row.reward, [1.0 + 1.0, 2.0 + 1.5, 3.0, 0.0, 4.0 + 2.5, 5.0]);
+    assert_eq!(row.discount, [0.25, 0.25, 0.5, 0.0, 0.25, 0.5]);
+    assert_eq!(row.next, [2, 3, 3, 3, 6, 6]);
+    assert_eq!(row.state, [-1.0]);
+}
+
+#[test]
+fn an_episode_that_terminated_is_followed_by_the_next_one() {
+    let mut view = played(sequences(spec(40, 1), window(5, 5, 2), None), "..T..");
+    let [row] = &rows(&mut view)[..] else { panic!("one sequence of five steps") };
+    assert_eq!(row.obs.floats, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    assert_eq!(row.starts, [true, false, false, true, false, false]);
+    assert_eq!((row.steps, &row.valid[..]), (5, &[true; 5][..]));
+    assert_eq!(row.action, [101.0, 102.0, 103.0, 104.0, 105.0]);
+    assert_eq!(row.reward, [1.0 + 1.0, 2.0 + 1.5, 3.0, 4.0 + 2.5, 5.0]);
+    // No value is taken from what comes after.
+    assert_eq!(row.discount, [0.25, 0.0, 0.0, 0.25, 0.5]);
+    assert_eq!(row.state, [-1.0]);
 }
 
 #[test]
@@ -102,7 +114,7 @@ fn what_left_the_store_begins_no_sequence() {
 
 #[test]
 fn shorter_rows_are_padded_and_nothing_is_learned_there() {
-    let mut view = played(sequences(spec(40, 1), window(3, 3, 2), None), "TL....");
+    let mut view = played(sequences(spec(40, 1), window(3, 3, 2), None), "LL....");
     let mut batch = Batch::default();
     let mut rng = stream(1, "test");
     let both = std::iter::repeat_with(|| {
@@ -111,7 +123,7 @@ fn shorter_rows_are_padded_and_nothing_is_learned_there() {
         batch.clone()
     });
     let batch = both.into_iter().find(|batch| batch.index == [0, 1]).unwrap();
-    // Two ends in the first row, none in the second.
+    // Two episodes cut off in the first row, none in the second.
     assert_eq!((batch.steps, batch.rows), (5, 2));
     let column = |values: &[bool], row: usize| values.iter().skip(row).step_by(2).copied().collect::<Vec<bool>>();
     assert_eq!(column(&batch.valid, 0), [true, false, true, false, true]);
@@ -125,7 +137,7 @@ fn shorter_rows_are_padded_and_nothing_is_learned_there() {
 
 #[test]
 fn the_room_for_a_batch_does_not_show_in_it() {
-    let view = || played(sequences(spec(40, 1), window(3, 3, 2), None), "......TT.");
+    let view = || played(sequences(spec(40, 1), window(3, 3, 2), None), "......LL.");
     let (mut narrow, mut wide) = (view(), view());
     let (mut a, mut b) = (Batch::default(), Batch::default());
     for seed in 0..20 {
