@@ -22,9 +22,9 @@ pub use crate::recurrent::composed::recurrent;
 pub use crate::residual::composed::residual;
 pub use crate::rssm::composed::observe;
 
+use crate::burn::tensor::{Tensor, activation};
 use crate::kernels::activation::Activation;
 use crate::layout::TensorLayout;
-use burn::tensor::{Tensor, activation};
 
 /// The values of one named tensor, `[members, len]`.
 pub(crate) fn part(params: &Tensor<2>, tensor: &TensorLayout) -> Tensor<2> {

@@ -1,7 +1,7 @@
 //! Running the backward pass and getting flat gradients out.
 
+use crate::burn::tensor::{Gradients, Tensor};
 use crate::tensors::{Values, into_values};
-use burn::tensor::{Gradients, Tensor};
 use std::ops::Deref;
 
 /// The gradient of one parameter tensor: dereferences to the flat slice, and recycles its storage when dropped.

@@ -18,6 +18,7 @@
 
 mod attention;
 mod buffers;
+mod burn;
 mod conv;
 mod decoder;
 mod error;

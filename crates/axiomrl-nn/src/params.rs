@@ -1,9 +1,9 @@
 //! One flat parameter tensor per network ensemble, updated in place.
 
+use crate::burn::backend::flex::FlexTensor;
+use crate::burn::tensor::{Device, Tensor};
 use crate::kernels::vector::polyak;
 use crate::tensors::{GraphTensor, into_graph, is_fused, leaf_on, wrap};
-use burn::backend::flex::FlexTensor;
-use burn::tensor::{Device, Tensor};
 
 /// The parameters `[members, per_member]` of an ensemble, outside any graph.
 ///

@@ -1,10 +1,10 @@
 //! Bridges between plain slices and Burn tensors that do not copy.
 
 use crate::buffers;
-use burn::backend::flex::{FlexTensor, Layout};
-use burn::backend::tensor::FloatTensor;
-use burn::backend::{Autodiff, Flex};
-use burn::tensor::{Bytes, DType, Device, Shape, Tensor, TensorData};
+use crate::burn::backend::flex::{FlexTensor, Layout};
+use crate::burn::backend::tensor::FloatTensor;
+use crate::burn::backend::{Autodiff, Flex};
+use crate::burn::tensor::{Bytes, DType, Device, Shape, Tensor, TensorData};
 use std::ops::Deref;
 use std::sync::Arc;
 

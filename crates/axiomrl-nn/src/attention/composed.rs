@@ -2,13 +2,13 @@
 
 use super::TransformerSpec;
 use super::passes::{ENTRANCE, after_attention, after_mlp, on_weights};
+use crate::burn::tensor::{Tensor, activation};
 use crate::composed::part;
 use crate::images::composed::linear;
 use crate::kernels::dropout::{DropoutKey, dropout};
 use crate::kernels::layer_norm::EPSILON;
 use crate::layout::TensorLayout;
 use crate::tensors::leaf_on;
-use burn::tensor::{Tensor, activation};
 
 /// What hides a token from those before it: its weight comes out as 0.
 const HIDDEN: f32 = -1e9;

@@ -1,9 +1,9 @@
 //! A stack of convolutions in Burn's own operations.
 
 use super::ConvSpec;
+use crate::burn::tensor::Tensor;
 use crate::composed::activate;
 use crate::images::composed::{channels_first, convolve, rms_norm, to_rows};
-use burn::tensor::Tensor;
 
 /// A stack of convolutions: `x` `[images, height·width·channels]`, result `[images, features]`.
 pub fn conv(spec: &ConvSpec, x: Tensor<2>, params: Tensor<2>) -> Tensor<2> {

@@ -6,13 +6,13 @@ mod onnx;
 mod passes;
 pub(crate) mod windows;
 
+use crate::burn::tensor::Tensor;
 use crate::error::NnError;
 use crate::images::{ImageNet, ImageSpec, SeesImages};
 use crate::init::Init;
 use crate::kernels::activation::Activation;
 use crate::kernels::patches::Window;
 use crate::layout::TensorLayout;
-use burn::tensor::Tensor;
 use convolution::Convolution;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};

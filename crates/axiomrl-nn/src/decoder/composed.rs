@@ -1,10 +1,10 @@
 //! A decoder in Burn's own operations.
 
 use super::DecoderSpec;
+use crate::burn::tensor::Tensor;
 use crate::composed::activate;
 use crate::images::composed::{channels_first, convolve, linear, rms_norm, to_rows};
 use crate::kernels::activation::Activation;
-use burn::tensor::Tensor;
 
 /// Every pixel as 2x2 pixels.
 fn enlarge(x: Tensor<4>) -> Tensor<4> {

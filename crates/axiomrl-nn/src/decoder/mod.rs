@@ -4,12 +4,12 @@ pub(crate) mod composed;
 mod passes;
 mod upconv;
 
+use crate::burn::tensor::Tensor;
 use crate::error::NnError;
 use crate::images::{ImageNet, ImageSpec};
 use crate::init::Init;
 use crate::kernels::activation::Activation;
 use crate::layout::TensorLayout;
-use burn::tensor::Tensor;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 use upconv::UpConv;

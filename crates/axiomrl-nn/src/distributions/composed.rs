@@ -1,8 +1,8 @@
 //! Sampling of a squashed Gaussian in Burn's own operations.
 
 use super::LogStdBounds;
+use crate::burn::tensor::{Tensor, activation};
 use crate::tensors::leaf_on;
-use burn::tensor::{Tensor, activation};
 use std::f32::consts::{LN_2, TAU};
 
 /// As [`tanh_gaussian`](crate::tanh_gaussian()).

@@ -2,12 +2,12 @@
 
 use super::{Flow, LogStdBounds, composed, sample_with_flow};
 use crate::buffers::{self, Pooled};
+use crate::burn::backend::Flex;
+use crate::burn::backend::autodiff::checkpoint::{base::Checkpointer, strategy::NoCheckpointing};
+use crate::burn::backend::autodiff::grads::Gradients;
+use crate::burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
+use crate::burn::tensor::Tensor;
 use crate::tensors::{Values, graph, into_graph, on_fused_device, wrap};
-use burn::backend::Flex;
-use burn::backend::autodiff::checkpoint::{base::Checkpointer, strategy::NoCheckpointing};
-use burn::backend::autodiff::grads::Gradients;
-use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
-use burn::tensor::Tensor;
 use std::sync::Arc;
 
 /// Samples `tanh(mean + std·eps)`.

@@ -1,7 +1,7 @@
 //! A loss in Burn's own operations.
 
+use crate::burn::tensor::Tensor;
 use crate::tensors::{leaf_on, values};
-use burn::tensor::Tensor;
 
 /// As [`fused_loss`](crate::fused_loss): `f` runs on the host, on copies of the inputs.
 pub fn loss<const N: usize, const D: usize>(

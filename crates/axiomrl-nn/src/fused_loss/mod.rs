@@ -3,8 +3,8 @@
 pub(crate) mod composed;
 mod op;
 
+use crate::burn::tensor::Tensor;
 use crate::tensors::{into_graph, on_fused_device};
-use burn::tensor::Tensor;
 use op::scaled_node;
 
 /// A scalar loss computed by plain code.

@@ -1,12 +1,12 @@
 //! A node whose local gradients are known when it is made: backward only scales them.
 
+use crate::burn::backend::Flex;
+use crate::burn::backend::autodiff::checkpoint::{base::Checkpointer, strategy::NoCheckpointing};
+use crate::burn::backend::autodiff::grads::Gradients;
+use crate::burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
+use crate::burn::tensor::Tensor;
 use crate::kernels::vector::scale;
 use crate::tensors::{GraphTensor, Values, graph, wrap};
-use burn::backend::Flex;
-use burn::backend::autodiff::checkpoint::{base::Checkpointer, strategy::NoCheckpointing};
-use burn::backend::autodiff::grads::Gradients;
-use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
-use burn::tensor::Tensor;
 
 /// The gradient of the scalar result with respect to each input, and the inputs' shapes.
 #[derive(Clone, Debug)]

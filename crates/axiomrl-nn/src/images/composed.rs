@@ -1,11 +1,11 @@
 //! What networks over images have in common. Burn's convolutions have channels first, so images are turned at the beginning and at the end.
 
+use crate::burn::tensor::Tensor;
+use crate::burn::tensor::module::conv2d;
+use crate::burn::tensor::ops::ConvOptions;
 use crate::composed::part;
 use crate::kernels::rms_norm::EPSILON;
 use crate::layout::TensorLayout;
-use burn::tensor::Tensor;
-use burn::tensor::module::conv2d;
-use burn::tensor::ops::ConvOptions;
 
 /// Rows of images, channels last, to `[images, channels, height, width]`.
 pub fn channels_first(x: Tensor<2>, [height, width, channels]: [usize; 3]) -> Tensor<4> {

@@ -7,12 +7,12 @@ mod passes;
 
 pub use passes::{ImageNetwork, KeptMut, Pixels, Trace};
 
+use crate::burn::tensor::Tensor;
 use crate::init::Init;
 use crate::layout::TensorLayout;
 use crate::named::NamedTensors;
 use crate::params::Params;
 use crate::tensors::{into_graph, leaf_from_bytes, on_fused_device};
-use burn::tensor::Tensor;
 use op::{map_byte_images, map_images};
 use rand_chacha::ChaCha8Rng;
 use std::sync::Arc;

@@ -1,12 +1,12 @@
 //! Multi-layer perceptrons.
 
 use super::{Layer, MlpSpec};
+use crate::burn::tensor::Tensor;
 use crate::composed::{activate, part};
 use crate::kernels::dropout::{DropoutKey, dropout};
 use crate::kernels::layer_norm::EPSILON;
 use crate::kernels::rms_norm::EPSILON as RMS_EPSILON;
 use crate::tensors::leaf_on;
-use burn::tensor::Tensor;
 
 /// An ensemble: `x` `[members, rows, in]`, or `[1, rows, in]` shared by all; `params` `[members, parameters]`; result
 /// `[members, rows, out]`.

@@ -13,12 +13,12 @@ pub(crate) use spec::Layer;
 pub use spec::MlpSpec;
 
 use crate::buffers::Pooled;
+use crate::burn::tensor::Tensor;
 use crate::init::Init;
 use crate::layout::TensorLayout;
 use crate::named::NamedTensors;
 use crate::params::Params;
 use crate::tensors::on_fused_device;
-use burn::tensor::Tensor;
 use op::{MlpCall, mlp};
 use passes::{Input, Job};
 use rand_chacha::ChaCha8Rng;

@@ -3,14 +3,15 @@
 use super::MlpSpec;
 use super::passes::{self, Input, Job, Trace};
 use crate::buffers::{self, Pooled};
+use crate::burn;
+use crate::burn::backend::autodiff::checkpoint::{base::Checkpointer, strategy::CheckpointStrategy};
+use crate::burn::backend::autodiff::grads::Gradients;
+use crate::burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
+use crate::burn::backend::flex::FlexTensor;
+use crate::burn::backend::tensor::FloatTensor;
+use crate::burn::backend::{Autodiff, Dispatch, Flex, backend_extension};
+use crate::burn::tensor::Tensor;
 use crate::tensors::{Values, wrap};
-use burn::backend::autodiff::checkpoint::{base::Checkpointer, strategy::CheckpointStrategy};
-use burn::backend::autodiff::grads::Gradients;
-use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
-use burn::backend::flex::FlexTensor;
-use burn::backend::tensor::FloatTensor;
-use burn::backend::{Autodiff, Dispatch, Flex, backend_extension};
-use burn::tensor::Tensor;
 use std::sync::Arc;
 
 /// What a call needs beside its tensors.

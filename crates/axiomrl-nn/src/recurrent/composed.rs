@@ -1,10 +1,10 @@
 //! Recurrent networks, step by step.
 
 use super::{CellKind, RecurrentSpec};
+use crate::burn::tensor::Tensor;
+use crate::burn::tensor::activation::{sigmoid, tanh};
 use crate::composed::part;
 use crate::tensors::leaf_on;
-use burn::tensor::Tensor;
-use burn::tensor::activation::{sigmoid, tanh};
 
 /// Outputs `[steps, rows, hidden]` and the final state `[rows, state width]`; see `Recurrent::infer` for the shapes.
 pub fn recurrent(

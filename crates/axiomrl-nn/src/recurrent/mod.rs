@@ -6,11 +6,11 @@ mod op;
 mod passes;
 
 use crate::buffers::Pooled;
+use crate::burn::tensor::Tensor;
 use crate::layout::TensorLayout;
 use crate::named::NamedTensors;
 use crate::params::Params;
 use crate::tensors::{into_graph, on_fused_device, values};
-use burn::tensor::Tensor;
 use op::recurrent;
 use passes::Job;
 use rand::RngExt;

@@ -3,12 +3,12 @@
 use super::RecurrentSpec;
 use super::passes::{self, Job, Trace};
 use crate::buffers::{self, Pooled};
+use crate::burn::backend::Flex;
+use crate::burn::backend::autodiff::checkpoint::{base::Checkpointer, strategy::NoCheckpointing};
+use crate::burn::backend::autodiff::grads::Gradients;
+use crate::burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
+use crate::burn::tensor::Tensor;
 use crate::tensors::{GraphTensor, Values, graph, wrap};
-use burn::backend::Flex;
-use burn::backend::autodiff::checkpoint::{base::Checkpointer, strategy::NoCheckpointing};
-use burn::backend::autodiff::grads::Gradients;
-use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
-use burn::tensor::Tensor;
 use std::sync::Arc;
 
 /// Everything the backward pass reads.

@@ -1,10 +1,10 @@
 //! The residual encoder in Burn's own operations.
 
 use super::ResidualSpec;
+use crate::burn::tensor::module::max_pool2d;
+use crate::burn::tensor::ops::MaxPoolOptions;
+use crate::burn::tensor::{Tensor, activation};
 use crate::images::composed::{channels_first, convolve, linear, to_rows};
-use burn::tensor::module::max_pool2d;
-use burn::tensor::ops::MaxPoolOptions;
-use burn::tensor::{Tensor, activation};
 
 /// The residual encoder: `x` `[images, height·width·channels]`, result `[images, features]`.
 pub fn residual(spec: &ResidualSpec, x: Tensor<2>, params: Tensor<2>) -> Tensor<2> {

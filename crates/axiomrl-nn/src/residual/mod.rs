@@ -4,6 +4,7 @@ pub(crate) mod composed;
 mod onnx;
 mod passes;
 
+use crate::burn::tensor::Tensor;
 use crate::conv::convolution::Convolution;
 use crate::error::NnError;
 use crate::images::{ImageNet, ImageSpec, SeesImages};
@@ -11,7 +12,6 @@ use crate::init::Init;
 use crate::kernels::patches::Window;
 use crate::kernels::pooling::Pool;
 use crate::layout::TensorLayout;
-use burn::tensor::Tensor;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 

@@ -6,11 +6,11 @@ use super::plan::Plan;
 use super::sequence::seen_actions;
 use super::spec::{RssmCore, RssmSpec};
 use super::{Observed, Window};
+use crate::burn::tensor::Tensor;
+use crate::burn::tensor::activation::{sigmoid, softmax, softplus, tanh};
 use crate::composed::activate;
 use crate::kernels::rms_norm::EPSILON;
 use crate::tensors::{leaf_on, values};
-use burn::tensor::Tensor;
-use burn::tensor::activation::{sigmoid, softmax, softplus, tanh};
 
 /// See [`Rssm::observe`](crate::Rssm::observe).
 pub fn observe(spec: &RssmSpec, tokens: Tensor<2>, params: Tensor<2>, window: Window<'_>) -> Observed {

@@ -2,10 +2,10 @@
 
 use super::latent::{Latent, softmax_groups};
 use crate::buffers::{self, Pooled};
+use crate::burn::tensor::Tensor;
 use crate::fused_loss::fused_loss;
 use crate::kernels::dispatch::simd;
 use crate::kernels::math::ln;
-use burn::tensor::Tensor;
 
 /// Below how many nats nothing is to be gained.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -28,11 +28,11 @@ pub use latent::Latent;
 pub use pass::RssmPass;
 pub use spec::{RssmCore, RssmSpec};
 
+use crate::burn::tensor::Tensor;
 use crate::layout::TensorLayout;
 use crate::named::NamedTensors;
 use crate::params::Params;
 use crate::tensors::on_fused_device;
-use burn::tensor::Tensor;
 use rand_chacha::ChaCha8Rng;
 use std::sync::Arc;
 

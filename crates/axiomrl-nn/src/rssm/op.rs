@@ -8,12 +8,12 @@ use super::sequence::{self, ChunkTrace, Job, Results, Upstream};
 use super::spec::RssmSpec;
 use super::{Observed, Window};
 use crate::buffers;
+use crate::burn::backend::Flex;
+use crate::burn::backend::autodiff::checkpoint::{base::Checkpointer, strategy::NoCheckpointing};
+use crate::burn::backend::autodiff::grads::Gradients;
+use crate::burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
+use crate::burn::tensor::Tensor;
 use crate::tensors::{GraphTensor, Values, graph, into_graph, wrap};
-use burn::backend::Flex;
-use burn::backend::autodiff::checkpoint::{base::Checkpointer, strategy::NoCheckpointing};
-use burn::backend::autodiff::grads::Gradients;
-use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
-use burn::tensor::Tensor;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
