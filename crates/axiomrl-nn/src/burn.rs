@@ -11,6 +11,5 @@ pub mod backend {
     pub use burn_backend::*;
     pub use burn_backend_extension::backend_extension;
     pub use burn_dispatch::backends::*;
-    pub use burn_dispatch::devices::*;
     pub use burn_dispatch::{backend::*, device::*, tensor::*};
 }
