@@ -1,6 +1,7 @@
 //! `cargo xtask learn`: the acceptance matrix, trained for real.
 
 mod check;
+mod controls;
 mod matrix;
 mod record;
 mod report;
