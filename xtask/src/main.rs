@@ -1,4 +1,4 @@
-//! The chores of the project: `cargo xtask <test|lint|same|learn|bench|docs>`, one file per command.
+//! The chores of the project: `cargo xtask <test|lint|same|learn|bench|docs|toy>`, one file per command.
 
 mod bench;
 mod binary;
@@ -9,6 +9,7 @@ mod same;
 mod scratch;
 mod shell;
 mod test;
+mod toy;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -31,6 +32,8 @@ enum Command {
     Learn(learn::Learn),
     Bench(bench::Bench),
     Docs(docs::Docs),
+    /// Adds a toy algorithm to a copy of the repository as CONTRIBUTING.md says, and tests and trains it there
+    Toy,
 }
 
 fn main() -> ExitCode {
@@ -41,6 +44,7 @@ fn main() -> ExitCode {
         Command::Learn(command) => command.run(),
         Command::Bench(command) => command.run(),
         Command::Docs(command) => command.run(),
+        Command::Toy => toy::toy(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

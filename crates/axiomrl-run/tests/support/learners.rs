@@ -6,8 +6,9 @@
 
 use axiomrl_algos::{AlgoEntry, registry};
 
-/// Names that take a path of their own, each with those that are settings over it.
-pub const LEARNERS: &[(&str, &[&str])] = &[
+/// Learners that several names share, each with the names that are settings over it. A name that stands in no table of this file
+/// takes a path of its own, and goes through every test.
+pub const SHARED: &[(&str, &[&str])] = &[
     (
         "dqn",
         &[
@@ -25,45 +26,17 @@ pub const LEARNERS: &[(&str, &[&str])] = &[
     ),
     // Noise in the weights, categorical values, dueling heads, priorities and several steps, all at once.
     ("rainbow_dqn", &["dueling_dqn", "noisy_dqn", "prioritized_dqn", "n_step_dqn", "c51_dqn"]),
-    ("qr_dqn", &[]),
-    ("iqn", &[]),
-    ("fqf", &[]),
     ("munchausen_double_dqn", &["munchausen_dqn", "soft_double_dqn"]),
     ("boltzmann_dqn", &["boltzmann_double_dqn"]),
-    ("clipped_double_dqn", &[]),
-    ("ppo", &[]),
-    ("a2c", &[]),
-    ("reinforce", &[]),
-    ("acktr", &[]),
-    ("acer", &[]),
-    ("ppg", &[]),
-    ("trpo", &[]),
-    // Rewards and values of the learner's own beside the environment's.
-    ("rnd", &[]),
-    ("icm", &[]),
     ("td3", &["ddpg"]),
-    ("sac", &[]),
-    ("d4pg", &[]),
-    ("tqc", &[]),
     // Critics with dropout and LayerNorm, bursts of updates, an actor updated once in each.
     ("droq", &["redq"]),
-    ("crossq", &[]),
-    ("naf", &[]),
-    ("mpo", &[]),
-    ("discrete_sac", &[]),
-    ("drqv2", &[]),
     // The Gaussian actor of pixels, and the contrastive task on top.
     ("curl", &["drq"]),
-    ("drqn", &[]),
-    ("r2d2", &[]),
-    ("recurrent_ppo", &[]),
     ("recurrent_sac", &["recurrent_td3"]),
-    ("her", &[]),
-    // A model beside the policy, and where its imagined episodes end.
-    ("mbpo", &[]),
 ];
 
-/// The same for names that plan instead of learning values: tests of values are not for them.
+/// Learners and the names over them that plan instead of learning values: tests of values are not for them.
 pub const PLANNERS: &[(&str, &[&str])] = &[("pets", &[])];
 
 /// The same for names that learn from recorded data, or from an expert: `tests/recorded.rs` is about them.
@@ -98,9 +71,22 @@ pub const WORLD_MODELS: &[(&str, &[&str])] = &[
 /// The same for those that search in the parameters of a policy, which know no values: `tests/population.rs` is about them.
 pub const POPULATIONS: &[(&str, &[&str])] = &[("ars", &[]), ("openai_es", &[]), ("cem", &[])];
 
-/// One registered algorithm for each path through the code.
+/// One registered algorithm for each path through the code; all of them but those that are tested elsewhere. Whoever works on one
+/// name has it alone by the environment's variable `AXIOMRL_TEST_ONLY`.
 pub fn learners() -> impl Iterator<Item = &'static AlgoEntry> {
-    registry().iter().filter(|entry| LEARNERS.iter().any(|(name, _)| *name == entry.name))
+    let elsewhere = [is_from_data, is_planner, is_world_model, is_population, is_settings];
+    let only = std::env::var("AXIOMRL_TEST_ONLY").ok();
+    if let Some(name) = &only {
+        let known = registry().iter().any(|entry| entry.name == name && !elsewhere.iter().any(|is| is(entry)));
+        assert!(known, "AXIOMRL_TEST_ONLY is `{name}`, which is no learner of its own");
+    }
+    let wanted = move |entry: &AlgoEntry| only.as_deref().is_none_or(|name| name == entry.name);
+    registry().iter().filter(move |entry| wanted(entry) && !elsewhere.iter().any(|is| is(entry)))
+}
+
+/// Whether a name is only settings over another one.
+fn is_settings(entry: &AlgoEntry) -> bool {
+    SHARED.iter().any(|(_, over)| over.contains(&entry.name))
 }
 
 /// The same of those that learn from recorded data.

@@ -5,7 +5,7 @@ mod learners;
 
 #[allow(unused_imports, reason = "each test file uses its own part")]
 pub use learners::{
-    FROM_DATA, LEARNERS, PLANNERS, POPULATIONS, WORLD_MODELS, from_data, is_from_data, is_planner, is_population,
+    FROM_DATA, PLANNERS, POPULATIONS, SHARED, WORLD_MODELS, from_data, is_from_data, is_planner, is_population,
     is_world_model, learners, planners, populations, world_models,
 };
 
