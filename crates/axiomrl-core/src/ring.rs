@@ -11,7 +11,7 @@ pub(crate) mod frames;
 mod pages;
 pub(crate) mod rows;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use episodes::StoredEpisode;
 

@@ -11,6 +11,7 @@ mod hdf5;
 mod id;
 mod json;
 mod metadata;
+mod reader;
 mod spaces;
 #[cfg(test)]
 mod tests;
@@ -19,6 +20,7 @@ mod writer;
 use crate::{DataError, EpisodeReader};
 pub use id::{check_id, find, root};
 use metadata::{Format, Head};
+use reader::Reader;
 use std::path::{Path, PathBuf};
 
 pub(crate) use metadata::METADATA;
@@ -26,10 +28,16 @@ pub(crate) use metadata::METADATA;
 /// Opens the dataset that [`find`] finds.
 pub fn open(path_or_id: &Path) -> Result<Box<dyn EpisodeReader>, DataError> {
     let data = find(path_or_id)?;
-    let head = Head::read(&data)?;
+    let mut head = Head::read(&data)?;
     Ok(match head.format {
-        Format::Hdf5 => Box::new(hdf5::Reader::open(&data, head)?),
-        Format::Arrow => Box::new(arrow::Reader::open(&data, head)?),
+        Format::Hdf5 => {
+            let files = hdf5::File::open(&data, &mut head)?;
+            Box::new(Reader::new(&data, head, files))
+        }
+        Format::Arrow => {
+            let files = arrow::Folders::open(&data, &mut head)?;
+            Box::new(Reader::new(&data, head, files))
+        }
     })
 }
 

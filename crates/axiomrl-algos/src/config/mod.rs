@@ -7,6 +7,7 @@
 
 mod choices;
 mod dataset;
+mod defaults;
 mod document;
 mod error;
 mod groups;
@@ -21,6 +22,7 @@ mod yaml;
 
 pub use choices::choices;
 pub use dataset::{DatasetConfig, DatasetKind, DatasetShare};
+pub(crate) use defaults::defaults;
 pub use document::Document;
 pub(crate) use document::{overlay, plain};
 pub use error::ConfigError;

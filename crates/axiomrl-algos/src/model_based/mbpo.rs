@@ -46,18 +46,17 @@
 //! **Reference.** Janner, Fu, Zhang and Levine, When to trust your model: model-based policy optimization, 2019. The ensemble: Chua
 //! and others, Deep reinforcement learning in a handful of trials using probabilistic dynamics models, 2018.
 
+use super::Termination;
 use super::dyna::{DynaLearner, DynaSettings, When, check_numbers};
 use super::schedule::{Retention, RolloutLength};
 use super::settings::{check_fit, dynamics_settings, fit_idle, soft_policy};
-use super::{LogVarBounds, Termination};
 use crate::agent::Setup;
-use crate::config::{Idle, Problem, fixed_temperature, settings};
+use crate::config::{Idle, Problem, defaults, fixed_temperature, settings};
 use crate::parts::checks::BuildError;
 use crate::parts::temperature::TemperatureSetting;
 use crate::regimes::{Learner, ReplaySettings, replay_settings};
 use crate::registry::Algorithm;
 use axiomrl_core::Schedule;
-use axiomrl_nn::Activation;
 
 settings! {
     /// Settings of MBPO.
@@ -87,7 +86,9 @@ settings! {
 
 impl Default for MbpoConfig {
     fn default() -> Self {
-        Self {
+        defaults! { Self {
+            ..soft_policy,
+            ..dynamics,
             learning_rate: Schedule::Constant(3e-4),
             buffer_capacity: 1_000_000,
             batch_size: 256,
@@ -96,20 +97,6 @@ impl Default for MbpoConfig {
             gradient_steps: 20,
             gamma: 0.99,
             n_step: 1,
-            hidden_sizes: vec![256, 256],
-            activation: Activation::Relu,
-            policy_learning_rate: None,
-            tau: 0.005,
-            ent_coef: TemperatureSetting::Auto,
-            ent_coef_init: 1.0,
-            target_entropy: None,
-            num_ensembles: 7,
-            model_hidden_sizes: vec![200; 4],
-            model_batch_size: 256,
-            model_weight_decay: vec![2.5e-5, 5e-5, 7.5e-5, 1e-4],
-            model_max_grad_norm: Some(10.0),
-            logvar_bounds: LogVarBounds::Learned,
-            standardize_targets: true,
             model_learning_rate: 1e-3,
             num_elites: 5,
             holdout_ratio: 0.2,
@@ -131,7 +118,7 @@ impl Default for MbpoConfig {
             rollout_schedule: None,
             epoch_length: 1000,
             model_retain_epochs: 1,
-        }
+        } }
     }
 }
 

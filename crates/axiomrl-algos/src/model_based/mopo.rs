@@ -29,20 +29,19 @@
 //!
 //! **Reference.** Yu and others, MOPO: model-based offline policy optimization, 2020.
 
+use super::Termination;
 use super::dyna::{DynaLearner, DynaSettings, When, check_numbers};
 use super::schedule::{Retention, RolloutLength};
 use super::settings::{check_fit, dynamics_settings, fit_idle, soft_policy};
-use super::{LogVarBounds, Termination};
 use crate::actor_critic::AcConfig;
 use crate::agent::Setup;
-use crate::config::{Idle, Problem, fixed_temperature, settings};
+use crate::config::{Idle, Problem, defaults, fixed_temperature, settings};
 use crate::offline::{offline_only, recorded_settings};
 use crate::parts::checks::BuildError;
 use crate::parts::temperature::TemperatureSetting;
 use crate::regimes::Learner;
 use crate::registry::Algorithm;
 use axiomrl_core::Schedule;
-use axiomrl_nn::Activation;
 
 settings! {
     /// Settings of MOPO.
@@ -66,25 +65,13 @@ settings! {
 
 impl Default for MopoConfig {
     fn default() -> Self {
-        Self {
+        defaults! { Self {
+            ..soft_policy,
+            ..dynamics,
             learning_rate: Schedule::Constant(3e-4),
             batch_size: 256,
             gamma: 0.99,
             online_timesteps: 0,
-            hidden_sizes: vec![256, 256],
-            activation: Activation::Relu,
-            policy_learning_rate: None,
-            tau: 0.005,
-            ent_coef: TemperatureSetting::Auto,
-            ent_coef_init: 1.0,
-            target_entropy: None,
-            num_ensembles: 7,
-            model_hidden_sizes: vec![200; 4],
-            model_batch_size: 256,
-            model_weight_decay: vec![2.5e-5, 5e-5, 7.5e-5, 1e-4],
-            model_max_grad_norm: Some(10.0),
-            logvar_bounds: LogVarBounds::Learned,
-            standardize_targets: true,
             model_learning_rate: 1e-3,
             num_elites: 5,
             holdout_ratio: 0.2,
@@ -104,7 +91,7 @@ impl Default for MopoConfig {
             penalty_coef: 1.0,
             rollout_refresh_interval: 1000,
             rollout_retain: 5,
-        }
+        } }
     }
 }
 

@@ -1,9 +1,9 @@
 //! The settings of the whole family of discrete-action value learners.
 
-use crate::config::{Idle, Problem, goals, offline, online, priorities, settings, without_steps};
+use crate::config::{Idle, Problem, defaults, goals, offline, online, priorities, settings, without_steps};
 use crate::parts::input::Vision;
 use crate::parts::torso::MemoryKind;
-use axiomrl_core::{GoalStrategy, Schedule};
+use axiomrl_core::Schedule;
 use axiomrl_nn::Activation;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -163,7 +163,10 @@ settings! {
 
 impl Default for DqnConfig {
     fn default() -> Self {
-        Self {
+        defaults! { Self {
+            ..priorities,
+            ..prior,
+            ..goals,
             learning_rate: Schedule::Constant(1e-3),
             adam_eps: 1e-8,
             buffer_capacity: 100_000,
@@ -218,18 +221,8 @@ impl Default for DqnConfig {
             hysteretic_beta: 1.0,
             cql_alpha: 0.0,
             n_step: 1,
-            prioritized_replay: false,
-            prioritized_alpha: 0.6,
-            prioritized_beta: Schedule::linear(0.4, 1.0),
-            prioritized_eps: 1e-6,
             priority_eta: 0.9,
-            offline: false,
-            online_timesteps: 0,
-            offline_batch_ratio: 0.0,
-            offline_pretrain_updates: 0,
-            n_sampled_goal: 0,
-            goal_selection_strategy: GoalStrategy::Future,
-        }
+        } }
     }
 }
 

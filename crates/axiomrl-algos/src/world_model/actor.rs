@@ -248,22 +248,11 @@ impl ActionLaw {
         advantages: &[f32],
         entropy_coef: f32,
     ) -> (f32, Vec<f32>, f32) {
-        let (rows, mut gradient) = (weights.len(), vec![0.0; outputs.len()]);
-        let (mut loss, mut entropies, share) = (0.0f64, 0.0f64, 1.0 / rows as f32);
-        for row in 0..rows {
-            let of = |width: usize| row * width..(row + 1) * width;
-            let (weight, advantage) = (weights[row] * share, advantages[row]);
-            let slopes = [-weight * advantage, -weight * entropy_coef];
-            let (log_prob, entropy) = self.likelihood(
-                &outputs[of(self.outputs())],
-                &raw[of(self.action_width())],
-                slopes,
-                &mut gradient[of(self.outputs())],
-            );
-            loss -= f64::from(weight * (log_prob * advantage + entropy_coef * entropy));
-            entropies += f64::from(entropy);
-        }
-        (loss as f32, gradient, (entropies / rows as f64) as f32)
+        self.sum_over_rows(outputs, raw, weights, |row, weight, out, raw, slope| {
+            let advantage = advantages[row];
+            let (log_prob, entropy) = self.likelihood(out, raw, [-weight * advantage, -weight * entropy_coef], slope);
+            (weight * (log_prob * advantage + entropy_coef * entropy), entropy)
+        })
     }
 
     /// The gradient of the outputs for actions that a return was differentiated by, minus `mean w η H`; the loss of the entropy
@@ -276,16 +265,9 @@ impl ActionLaw {
         weights: &[f32],
         entropy_coef: f32,
     ) -> (f32, Vec<f32>, f32) {
-        let (rows, mut gradient) = (weights.len(), vec![0.0; outputs.len()]);
-        let (mut loss, mut entropies, share) = (0.0f64, 0.0f64, 1.0 / rows as f32);
-        for row in 0..rows {
-            let of = |width: usize| row * width..(row + 1) * width;
-            let (out, slope) = (&outputs[of(self.outputs())], &mut gradient[of(self.outputs())]);
-            let (raw, by) = (&raw[of(self.action_width())], &by_actions[of(self.width())]);
-            let weight = weights[row] * share;
+        self.sum_over_rows(outputs, raw, weights, |row, weight, out, raw, slope| {
+            let by = &by_actions[row * self.width()..(row + 1) * self.width()];
             let (_, entropy) = self.likelihood(out, raw, [0.0, -weight * entropy_coef], slope);
-            loss -= f64::from(weight * entropy_coef * entropy);
-            entropies += f64::from(entropy);
             match self {
                 // Straight through the draw: as if the probabilities had been the action.
                 Self::Choice { n, unimix } => {
@@ -303,6 +285,27 @@ impl ActionLaw {
                     }
                 }
             }
+            (weight * entropy_coef * entropy, entropy)
+        })
+    }
+
+    /// Minus what `gain` gives for each row, the gradient that it leaves behind, and the mean entropy. It gets the row's number,
+    /// its weight in the mean, its outputs, its draw, and where to put its gradient; it gives a gain and an entropy.
+    fn sum_over_rows(
+        self,
+        outputs: &[f32],
+        raw: &[f32],
+        weights: &[f32],
+        gain: impl Fn(usize, f32, &[f32], &[f32], &mut [f32]) -> (f32, f32),
+    ) -> (f32, Vec<f32>, f32) {
+        let (rows, mut gradient) = (weights.len(), vec![0.0; outputs.len()]);
+        let (mut loss, mut entropies, share) = (0.0f64, 0.0f64, 1.0 / rows as f32);
+        for row in 0..rows {
+            let of = |width: usize| row * width..(row + 1) * width;
+            let (out, slope) = (&outputs[of(self.outputs())], &mut gradient[of(self.outputs())]);
+            let (gain, entropy) = gain(row, weights[row] * share, out, &raw[of(self.action_width())], slope);
+            loss -= f64::from(gain);
+            entropies += f64::from(entropy);
         }
         (loss as f32, gradient, (entropies / rows as f64) as f32)
     }

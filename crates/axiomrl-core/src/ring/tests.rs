@@ -7,7 +7,8 @@ use rand::RngExt;
 use std::collections::BTreeMap;
 use std::io;
 
-fn spec(capacity: usize, lanes: usize) -> RingSpec {
+/// A number to see and a number to do.
+pub(crate) fn spec(capacity: usize, lanes: usize) -> RingSpec {
     RingSpec {
         capacity,
         lanes,

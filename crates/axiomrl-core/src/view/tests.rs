@@ -8,19 +8,9 @@ mod sequences;
 mod stored;
 
 use super::*;
+use crate::ring::tests::spec;
 use crate::{Owned, RewardScale, RingSpec, Rng, stream};
 use axiomrl_envs::{FrameSpec, ObsRef, ObsWidths};
-
-fn spec(capacity: usize, lanes: usize) -> RingSpec {
-    RingSpec {
-        capacity,
-        lanes,
-        widths: ObsWidths { floats: 1, bytes: 0 },
-        byte_frames: FrameSpec::SINGLE,
-        action_width: 1,
-        mask_width: 0,
-    }
-}
 
 fn view_of(spec: RingSpec, n_step: usize, priorities: Option<PrioritySpec>) -> View<Owned> {
     View::new(Owned(Ring::new(spec)), Window::steps(n_step, 0.5), priorities, None).unwrap()

@@ -3,9 +3,10 @@
 
 use super::episode::Arrays;
 use super::metadata::{Head, METADATA};
+use super::reader::Files;
 use super::spaces::Place;
+use crate::DataError;
 use crate::rows::Values;
-use crate::{DataError, EpisodeBuf, EpisodeReader, Metadata};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
@@ -13,21 +14,17 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_ipc::reader::FileReader;
 use arrow_schema::DataType;
-use axiomrl_envs::{Kind, ObsSpace, Spaces};
+use axiomrl_envs::{Kind, ObsSpace, Part};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-pub(super) struct Reader {
-    name: String,
+pub(super) struct Folders {
     data: PathBuf,
-    head: Head,
-    space: ObsSpace,
-    at: usize,
 }
 
-impl Reader {
-    pub fn open(data: &Path, mut head: Head) -> Result<Self, DataError> {
-        let space = head.spaces.obs();
+impl Folders {
+    /// Sees, too, whether there are masks, which only the data says.
+    pub fn open(data: &Path, head: &mut Head) -> Result<Self, DataError> {
         let width = head.spaces.action.mask_width();
         if width > 0 && head.episodes > 0 {
             let first = batches(&data.join("0"))?;
@@ -38,11 +35,13 @@ impl Reader {
                 head.spaces.masks = width;
             }
         }
-        Ok(Self { name: data.display().to_string(), data: data.to_owned(), head, space, at: 0 })
+        Ok(Self { data: data.to_owned() })
     }
+}
 
-    fn read(&self) -> Result<EpisodeBuf, DataError> {
-        let folder = self.data.join(self.at.to_string());
+impl Files for Folders {
+    fn arrays(&self, number: usize, head: &Head, space: &ObsSpace) -> Result<Arrays, DataError> {
+        let folder = self.data.join(number.to_string());
         let batches = batches(&folder)?;
         let rows: usize = batches.iter().map(|(_, batch)| batch.num_rows()).sum();
         if rows == 0 {
@@ -65,7 +64,7 @@ impl Reader {
             values.truncate((rows - 1) * width);
             Ok::<_, DataError>(values)
         };
-        let observed = |(place, part): (&Place, &axiomrl_envs::Part)| {
+        let observed = |(place, part): (&Place, &Part)| {
             if part.kind != Kind::U8 {
                 return Ok(Values::Floats(floats("observations", &place.arrow, part.at.len())?));
             }
@@ -78,50 +77,21 @@ impl Reader {
             }
             Ok(Values::Bytes(bytes))
         };
-        let observations = self.head.observation.iter().zip(&self.space.parts).map(observed);
-        let masks = self.head.spaces.masks;
-        let arrays = Arrays {
+        let observations = head.observation.iter().zip(&space.parts).map(observed);
+        let masks = head.spaces.masks;
+        Ok(Arrays {
             observations: observations.collect::<Result<_, DataError>>()?,
-            actions: steps("actions", &[], self.head.spaces.action.width())?,
+            actions: steps("actions", &[], head.spaces.action.width())?,
             rewards: steps("rewards", &[], 1)?,
             terminations: steps("terminations", &[], 1)?,
             truncations: steps("truncations", &[], 1)?,
             masks: if masks > 0 { floats("infos", &["action_mask".to_owned()], masks)? } else { Vec::new() },
-        };
-        arrays.finish(&self.head, &self.space).map_err(|(step, problem)| DataError::Content {
-            name: self.name.clone(),
-            episode: self.at,
-            step: Some(step),
-            problem,
         })
     }
-}
 
-impl EpisodeReader for Reader {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn spaces(&self) -> &Spaces {
-        &self.head.spaces
-    }
-
-    fn metadata(&self) -> &Metadata {
-        &self.head.metadata
-    }
-
-    fn transitions(&self) -> Option<u64> {
-        // No more than a line of text can be trusted with: the store grows past it.
-        Some(self.head.steps.min(1 << 24))
-    }
-
-    fn next_episode(&mut self) -> Result<Option<EpisodeBuf>, DataError> {
-        if self.at == self.head.episodes {
-            return Ok(None);
-        }
-        let episode = self.read()?;
-        self.at += 1;
-        Ok(Some(episode))
+    fn most_transitions(&self) -> u64 {
+        // The store grows past it.
+        1 << 24
     }
 }
 

@@ -21,13 +21,13 @@ pub struct CartPole {
     observation: Space,
     action: Space,
     sutton_barto_reward: bool,
-    body: Body,
+    pub(super) body: Body,
 }
 
 /// Cart position and speed, pole angle (0 upright) and angular speed.
 #[derive(Clone, Default, Serialize, Deserialize)]
-struct Body {
-    state: [f64; 4],
+pub(super) struct Body {
+    pub state: [f64; 4],
 }
 
 impl CartPole {
@@ -47,6 +47,11 @@ impl CartPole {
         let [x, _, angle, _] = self.body.state;
         (x, angle)
     }
+
+    /// What an action does to the cart, whatever that is worth.
+    pub(super) fn push(&mut self, action: &[f32]) {
+        self.body.state = pushed(self.body.state, choice(action) == 1);
+    }
 }
 
 impl Env for CartPole {
@@ -64,7 +69,7 @@ impl Env for CartPole {
     }
 
     fn step(&mut self, action: &[f32], _rng: &mut Rng) -> Result<Step, EnvError> {
-        self.body.state = pushed(self.body.state, choice(action) == 1);
+        self.push(action);
         let [x, _, angle, _] = self.body.state;
         let terminated = x.abs() > MAX_X || angle.abs() > MAX_ANGLE;
         let reward = match (self.sutton_barto_reward, terminated) {
@@ -95,7 +100,7 @@ impl Env for CartPole {
 }
 
 /// The state one tick after a push to the right, or to the left.
-pub(super) fn pushed([x, x_dot, angle, angle_dot]: [f64; 4], right: bool) -> [f64; 4] {
+fn pushed([x, x_dot, angle, angle_dot]: [f64; 4], right: bool) -> [f64; 4] {
     let force = if right { FORCE } else { -FORCE };
     let (sin, cos) = angle.sin_cos();
     let push = (force + POLE_MOMENT * (angle_dot * angle_dot) * sin) / TOTAL_MASS;

@@ -4,35 +4,23 @@
 //! Here every episode has the same length, so only a reward that tells balancing from lying about can teach it. That makes it a
 //! test of imitation, where the reward is learned, and CartPole-v1 none.
 
-use super::cartpole::{MAX_ANGLE, MAX_X, pushed};
-use super::{choice, wrapped};
-use crate::{BoxSpace, Env, EnvError, Frame, ObsMut, Rng, Space, Step, render, snapshot};
-use rand::RngExt;
-use serde::{Deserialize, Serialize};
+use super::cartpole::{MAX_ANGLE, MAX_X};
+use super::{CartPole, wrapped};
+use crate::{BoxSpace, Env, EnvError, ObsMut, Rng, Space, Step, snapshot};
 use std::f32::consts::PI;
 
 /// Reward 1 while the cart is within its limits and the pole upright after the step, else 0. The world never ends: the pole
 /// may swing through and be caught again, and the cart may leave for good.
 pub struct CartPoleFixedHorizon {
     observation: Space,
-    action: Space,
-    body: Body,
-}
-
-/// As in CartPole, with the angle in [−π, π).
-#[derive(Clone, Default, Serialize, Deserialize)]
-struct Body {
-    state: [f64; 4],
+    /// Its angle stays in [−π, π).
+    cart: CartPole,
 }
 
 impl CartPoleFixedHorizon {
     pub fn new() -> Self {
         let high = [f32::INFINITY, f32::INFINITY, PI, f32::INFINITY];
-        Self {
-            observation: Space::Box(BoxSpace::vector(&high.map(|h| -h), &high)),
-            action: Space::Discrete { n: 2 },
-            body: Body::default(),
-        }
+        Self { observation: Space::Box(BoxSpace::vector(&high.map(|h| -h), &high)), cart: CartPole::new(false) }
     }
 }
 
@@ -48,45 +36,42 @@ impl Env for CartPoleFixedHorizon {
     }
 
     fn action_space(&self) -> &Space {
-        &self.action
+        self.cart.action_space()
+    }
+
+    fn inner(&self) -> Option<&dyn Env> {
+        Some(&self.cart)
     }
 
     fn reset(&mut self, rng: &mut Rng) -> Result<(), EnvError> {
-        self.body.state = std::array::from_fn(|_| rng.random_range(-0.05..0.05));
-        Ok(())
+        self.cart.reset(rng)
     }
 
     fn step(&mut self, action: &[f32], _rng: &mut Rng) -> Result<Step, EnvError> {
-        let [x, x_dot, angle, angle_dot] = pushed(self.body.state, choice(action) == 1);
-        let angle = wrapped(angle);
-        self.body.state = [x, x_dot, angle, angle_dot];
+        self.cart.push(action);
+        let [x, _, angle, _] = &mut self.cart.body.state;
+        *angle = wrapped(*angle);
         let balanced = x.abs() < MAX_X && angle.abs() < MAX_ANGLE;
         Ok(Step { reward: f64::from(u8::from(balanced)), terminated: false, truncated: false })
     }
 
-    fn observe(&self, mut out: ObsMut<'_>) {
-        out.write(&self.body.state.map(|v| v as f32));
+    fn observe(&self, out: ObsMut<'_>) {
+        self.cart.observe(out);
     }
 
     fn snapshot(&self) -> Option<Vec<u8>> {
-        Some(snapshot::to_bytes(&self.body))
+        self.cart.snapshot()
     }
 
     fn restore(&mut self, snapshot: &[u8]) -> Result<(), EnvError> {
-        self.body = snapshot::from_bytes("CartPoleFixedHorizon", snapshot)?;
+        self.cart.body = snapshot::from_bytes("CartPoleFixedHorizon", snapshot)?;
         Ok(())
-    }
-
-    fn render(&self) -> Option<Frame> {
-        let [x, _, angle, _] = self.body.state;
-        render::cartpole(x, angle, MAX_X)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::native::CartPole;
     use crate::rng::stream;
 
     fn observed(env: &dyn Env) -> [f32; 4] {
@@ -134,7 +119,7 @@ mod tests {
         let mut env = CartPoleFixedHorizon::new();
         let mut rng = stream(0, "env");
         let mut earned = |state: [f64; 4]| {
-            env.body.state = state;
+            env.cart.body.state = state;
             env.step(&[1.0], &mut rng).unwrap().reward
         };
         assert_eq!(earned([0.0; 4]), 1.0);

@@ -1,6 +1,6 @@
 //! Adam and AdamW.
 
-use super::check_len;
+use super::{check_len, own_values};
 use crate::error::NnError;
 use crate::kernels::dispatch::simd;
 use crate::params::Params;
@@ -56,11 +56,7 @@ impl Adam {
     /// # Panics
     /// When `grad` or `params` have another length than this optimiser: a mistake in the calling code.
     pub fn step_scaled(&mut self, params: &mut Params, grad: &[f32], lr: f32, scale: f32) {
-        let values = params.make_mut();
-        assert!(
-            values.len() == self.m.len() && grad.len() == self.m.len(),
-            "the optimiser belongs to other parameters"
-        );
+        let values = own_values(params, grad, self.m.len());
         self.step += 1;
         let AdamConfig { beta1, beta2, eps, weight_decay } = self.config;
         let correction = |beta: f32| 1.0 - f64::from(beta).powf(self.step as f64);

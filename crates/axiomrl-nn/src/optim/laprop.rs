@@ -1,5 +1,6 @@
 //! LaProp: gradients are brought to scale before momentum is taken, after a clip for each tensor (AGC).
 
+use super::own_values;
 use crate::kernels::dispatch::simd;
 use crate::kernels::vector::sum_of_squares;
 use crate::params::Params;
@@ -64,9 +65,7 @@ impl LaProp {
     /// # Panics
     /// When the lengths disagree: a mistake in the calling code.
     pub fn step_scaled(&mut self, params: &mut Params, grad: &[f32], lr: f32, scale: f32) {
-        let values = params.make_mut();
-        let len = self.square.len();
-        assert!(values.len() == len && grad.len() == len, "the optimiser belongs to other parameters");
+        let values = own_values(params, grad, self.square.len());
         self.step += 1;
         let LaPropConfig { beta1, beta2, eps, .. } = self.config;
         let correction = |beta: f32| 1.0 - f64::from(beta).powf(self.step as f64);
@@ -80,7 +79,7 @@ impl LaProp {
         let mut first = 0;
         // Members one after another, each tensor by tensor.
         for &count in self.tensors.iter().cycle() {
-            if first >= len {
+            if first >= values.len() {
                 break;
             }
             let all = first..first + count;

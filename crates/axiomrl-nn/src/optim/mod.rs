@@ -111,6 +111,16 @@ impl Optimizer {
     }
 }
 
+/// The parameters of an optimiser for `len` of them.
+///
+/// # Panics
+/// When there are more or fewer, or `grad` is not theirs: a mistake in the calling code.
+fn own_values<'a>(params: &'a mut Params, grad: &[f32], len: usize) -> &'a mut [f32] {
+    let values = params.make_mut();
+    assert!(values.len() == len && grad.len() == len, "the optimiser belongs to other parameters");
+    values
+}
+
 /// Moments of another size belong to another network.
 fn check_len(expected: usize, found: usize) -> Result<(), NnError> {
     if expected == found { Ok(()) } else { Err(NnError::WrongMomentLength { expected, found }) }

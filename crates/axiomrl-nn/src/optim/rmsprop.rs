@@ -1,5 +1,6 @@
 //! RMSProp, in PyTorch's and TensorFlow's flavours.
 
+use super::own_values;
 use crate::kernels::dispatch::simd;
 use crate::params::Params;
 use serde::{Deserialize, Serialize};
@@ -56,9 +57,7 @@ impl RmsProp {
     /// # Panics
     /// When the lengths disagree: a mistake in the calling code.
     pub fn step_scaled(&mut self, params: &mut Params, grad: &[f32], lr: f32, scale: f32) {
-        let values = params.make_mut();
-        let len = self.square.len();
-        assert!(values.len() == len && grad.len() == len, "the optimiser belongs to other parameters");
+        let values = own_values(params, grad, self.square.len());
         self.step += 1;
         pass(values, grad, &mut self.square, &mut self.mean, &mut self.velocity, self.config, lr, scale);
     }

@@ -1,5 +1,6 @@
 //! Stochastic gradient descent with optional momentum.
 
+use super::own_values;
 use crate::kernels::dispatch::simd;
 use crate::params::Params;
 use serde::{Deserialize, Serialize};
@@ -39,9 +40,7 @@ impl Sgd {
     /// # Panics
     /// When the lengths disagree: a mistake in the calling code.
     pub fn step_scaled(&mut self, params: &mut Params, grad: &[f32], lr: f32, scale: f32) {
-        let values = params.make_mut();
-        let len = self.velocity.len();
-        assert!(values.len() == len && grad.len() == len, "the optimiser belongs to other parameters");
+        let values = own_values(params, grad, self.velocity.len());
         self.step += 1;
         pass(values, grad, &mut self.velocity, self.config, lr, scale);
     }

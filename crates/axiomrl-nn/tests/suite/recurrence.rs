@@ -2,10 +2,9 @@
 
 use crate::reference::{assert_close, grad_of, normal, rng};
 use axiomrl_nn::{
-    CellKind, NamedTensors, NnError, Recurrent, RecurrentSpec, Tensor, fused_loss, gradients, leaf, values,
+    CellKind, NamedTensors, NnError, Recurrent, RecurrentSpec, composed, fused_loss, gradients, leaf, values,
     with_threads,
 };
-use burn::tensor::activation::{sigmoid, tanh};
 use std::collections::BTreeMap;
 
 const KINDS: [CellKind; 2] = [CellKind::Lstm, CellKind::Gru];
@@ -17,47 +16,6 @@ fn network(kind: CellKind, inputs: usize, hidden: usize, seed: u64) -> Recurrent
 /// Every third row at some step, never the same rows.
 fn some_resets(steps: usize, rows: usize) -> Vec<bool> {
     (0..steps * rows).map(|i| (i * 7 + i / rows) % 5 == 1).collect()
-}
-
-/// The same network step by step. Gates and states are `[rows, width]`.
-fn unfused(net: &Recurrent, x: Tensor<3>, params: Tensor<2>, resets: &[bool], state: Tensor<2>) -> Tensor<3> {
-    let [steps, rows, inputs] = x.dims();
-    let hidden = net.spec.hidden;
-    let parts: Vec<Tensor<2>> = net
-        .spec
-        .layout()
-        .iter()
-        .map(|tensor| {
-            let (width, len) = (tensor.shape[0], tensor.shape.iter().product::<usize>());
-            params.clone().slice([0..1, tensor.offset..tensor.offset + len]).reshape([len / width, width])
-        })
-        .collect();
-    let gate = |all: &Tensor<2>, index: usize| all.clone().slice([0..rows, index * hidden..(index + 1) * hidden]);
-    let mut h = state.clone().slice([0..rows, 0..hidden]);
-    let mut c = (net.spec.kind == CellKind::Lstm).then(|| state.slice([0..rows, hidden..2 * hidden]));
-    let mut outputs = Vec::new();
-    for step in 0..steps {
-        let keep: Vec<f32> = (0..rows).map(|row| if resets[step * rows + row] { 0.0 } else { 1.0 }).collect();
-        let keep = leaf(&keep, [rows, 1]);
-        h = h * keep.clone();
-        let now = x.clone().slice([step..step + 1, 0..rows, 0..inputs]).reshape([rows, inputs]);
-        let from_x = now.matmul(parts[0].clone()) + parts[2].clone();
-        let from_h = h.clone().matmul(parts[1].clone()) + parts[3].clone();
-        if let Some(cell) = c.take() {
-            let all = from_x + from_h;
-            let (i, f) = (sigmoid(gate(&all, 0)), sigmoid(gate(&all, 1)));
-            let cell = f * cell * keep + i * tanh(gate(&all, 2));
-            h = sigmoid(gate(&all, 3)) * tanh(cell.clone());
-            c = Some(cell);
-        } else {
-            let r = sigmoid(gate(&from_x, 0) + gate(&from_h, 0));
-            let z = sigmoid(gate(&from_x, 1) + gate(&from_h, 1));
-            let n = tanh(gate(&from_x, 2) + r * gate(&from_h, 2));
-            h = n.clone() + z * (h - n);
-        }
-        outputs.push(h.clone());
-    }
-    Tensor::stack(outputs, 0)
 }
 
 fn check(net: &Recurrent, steps: usize, rows: usize) {
@@ -73,7 +31,7 @@ fn check(net: &Recurrent, steps: usize, rows: usize) {
         let y = if fused {
             net.forward(input.clone(), params.clone(), &resets, start.clone())
         } else {
-            unfused(net, input.clone(), params.clone(), &resets, start.clone())
+            composed::recurrent(&net.spec, input.clone(), params.clone(), &resets, start.clone()).0
         };
         let grads = (y.clone() * weights.clone()).sum().backward();
         [values(&y).to_vec(), grad_of(&params, &grads), grad_of(&input, &grads), grad_of(&start, &grads)]

@@ -39,9 +39,9 @@ pub use shaped::AirlRewardForm;
 
 use super::adversarial::{self, AdversarialLearner, AdversarialSettings, GeneratorKind, InputStatistics, Selection};
 use crate::agent::Setup;
-use crate::config::{Idle, Problem, settings};
+use crate::config::{Idle, Problem, defaults, settings};
 use crate::parts::checks::BuildError;
-use crate::policy_gradient::{PpoConfig, TrpoConfig, ppo_config, trpo_config};
+use crate::policy_gradient::{PpoConfig, ppo_config, trpo_config};
 use crate::regimes::Learner;
 use crate::registry::Algorithm;
 use axiomrl_core::Schedule;
@@ -71,8 +71,9 @@ settings! {
 
 impl Default for AirlConfig {
     fn default() -> Self {
-        let (ppo, trpo) = (PpoConfig::default(), TrpoConfig::default());
-        Self {
+        let ppo = PpoConfig::default();
+        defaults! { Self {
+            ..trust_region,
             learning_rate: Schedule::Constant(5e-4),
             num_steps: ppo.num_steps,
             gamma: 0.95,
@@ -91,12 +92,6 @@ impl Default for AirlConfig {
             target_kl: ppo.target_kl,
             shared: ppo.shared,
             log_std_init: ppo.log_std_init,
-            max_kl: trpo.max_kl,
-            cg_iterations: trpo.cg_iterations,
-            cg_damping: trpo.cg_damping,
-            curvature_share: trpo.curvature_share,
-            line_search_steps: trpo.line_search_steps,
-            line_search_shrink: trpo.line_search_shrink,
             generator: GeneratorKind::Ppo,
             discriminator_learning_rate: Schedule::Constant(1e-3),
             discriminator_updates: 16,
@@ -108,7 +103,7 @@ impl Default for AirlConfig {
             potential_hidden_sizes: vec![32, 32],
             state_only: false,
             reward_form: AirlRewardForm::F,
-        }
+        } }
     }
 }
 

@@ -62,10 +62,10 @@ pub use penalty::PenaltyKind;
 
 use super::adversarial::{self, AdversarialLearner, AdversarialSettings, GeneratorKind, InputStatistics, Selection};
 use crate::agent::Setup;
-use crate::config::{Idle, Problem, settings};
+use crate::config::{Idle, Problem, defaults, settings};
 use crate::parts::checks::BuildError;
 use crate::parts::torso::MemoryKind;
-use crate::policy_gradient::{Ppo, PpoConfig, TrpoConfig, ppo_config, trpo_config};
+use crate::policy_gradient::{Ppo, PpoConfig, ppo_config, trpo_config};
 use crate::regimes::Learner;
 use crate::registry::Algorithm;
 use axiomrl_core::Schedule;
@@ -106,8 +106,11 @@ settings! {
 
 impl Default for GailConfig {
     fn default() -> Self {
-        let (ppo, trpo) = (PpoConfig::default(), TrpoConfig::default());
-        Self {
+        let ppo = PpoConfig::default();
+        defaults! { Self {
+            ..memory,
+            ..ppo,
+            ..trust_region,
             learning_rate: ppo.learning_rate,
             num_steps: ppo.num_steps,
             gamma: ppo.gamma,
@@ -115,27 +118,6 @@ impl Default for GailConfig {
             vision: ppo.vision,
             hidden_sizes: ppo.hidden_sizes,
             activation: ppo.activation,
-            memory: ppo.memory,
-            recurrent_hidden_size: ppo.recurrent_hidden_size,
-            head_sizes: ppo.head_sizes,
-            sequence_length: ppo.sequence_length,
-            update_epochs: ppo.update_epochs,
-            minibatch_size: ppo.minibatch_size,
-            clip_coef: ppo.clip_coef,
-            value_clip_coef: ppo.value_clip_coef,
-            ent_coef: ppo.ent_coef,
-            vf_coef: ppo.vf_coef,
-            max_grad_norm: ppo.max_grad_norm,
-            normalize_advantage: ppo.normalize_advantage,
-            target_kl: ppo.target_kl,
-            shared: ppo.shared,
-            log_std_init: ppo.log_std_init,
-            max_kl: trpo.max_kl,
-            cg_iterations: trpo.cg_iterations,
-            cg_damping: trpo.cg_damping,
-            curvature_share: trpo.curvature_share,
-            line_search_steps: trpo.line_search_steps,
-            line_search_shrink: trpo.line_search_shrink,
             generator: GeneratorKind::Ppo,
             discriminator_learning_rate: Schedule::Constant(1e-3),
             discriminator_updates: 8,
@@ -150,7 +132,7 @@ impl Default for GailConfig {
             reward_form: RewardForm::Softplus,
             expert_subsample: 1,
             shuffle_expert_actions: false,
-        }
+        } }
     }
 }
 

@@ -39,7 +39,7 @@ mod perturbation;
 
 use super::{offline_only, recorded_settings};
 use crate::agent::Setup;
-use crate::config::{Problem, settings};
+use crate::config::{Problem, defaults, settings};
 use crate::parts::checks::BuildError;
 use crate::parts::input::Vision;
 use crate::regimes::Learner;
@@ -75,7 +75,8 @@ settings! {
 
 impl Default for BcqConfig {
     fn default() -> Self {
-        Self {
+        defaults! { Self {
+            ..action_model,
             learning_rate: Schedule::Constant(1e-3),
             batch_size: 100,
             gamma: 0.99,
@@ -83,16 +84,12 @@ impl Default for BcqConfig {
             vision: Vision::Auto,
             hidden_sizes: vec![400, 300],
             activation: Activation::Relu,
-            vae_hidden_sizes: vec![750, 750],
-            latent_size: None,
-            latent_clip: 0.5,
-            kl_weight: 0.5,
             tau: 0.005,
             target_lambda: 0.75,
             target_samples: 10,
             act_samples: 100,
             perturbation: 0.05,
-        }
+        } }
     }
 }
 

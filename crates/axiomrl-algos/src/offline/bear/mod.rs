@@ -41,7 +41,7 @@ mod mmd;
 
 use super::{offline_only, recorded_settings};
 use crate::agent::Setup;
-use crate::config::{Problem, settings};
+use crate::config::{Problem, defaults, settings};
 use crate::parts::checks::BuildError;
 use crate::parts::input::Vision;
 use crate::regimes::Learner;
@@ -92,7 +92,8 @@ settings! {
 
 impl Default for BearConfig {
     fn default() -> Self {
-        Self {
+        defaults! { Self {
+            ..action_model,
             learning_rate: Schedule::Constant(1e-3),
             batch_size: 100,
             gamma: 0.99,
@@ -100,10 +101,6 @@ impl Default for BearConfig {
             vision: Vision::Auto,
             hidden_sizes: vec![400, 300],
             activation: Activation::Relu,
-            vae_hidden_sizes: vec![750, 750],
-            latent_size: None,
-            latent_clip: 0.5,
-            kl_weight: 0.5,
             dual_learning_rate: Schedule::Constant(1e-3),
             tau: 0.005,
             target_lambda: 0.75,
@@ -114,7 +111,7 @@ impl Default for BearConfig {
             mmd_threshold: 0.05,
             mmd_samples: 10,
             warm_start_fraction: 0.04,
-        }
+        } }
     }
 }
 

@@ -33,13 +33,12 @@
 
 mod learner;
 
-use super::curiosity::{self, CuriosityKind, FeatureGradient, curiosity_settings};
+use super::curiosity::{self, curiosity_settings};
 use super::shared::idle_memory;
 use crate::agent::Setup;
-use crate::config::{Idle, Problem, settings};
+use crate::config::{Idle, Problem, defaults, settings};
 use crate::parts::checks::BuildError;
 use crate::parts::input::Vision;
-use crate::parts::torso::MemoryKind;
 use crate::regimes::{Learner, RolloutSettings};
 use crate::registry::Algorithm;
 use axiomrl_core::Schedule;
@@ -102,39 +101,23 @@ settings! {
 
 impl Default for A2cConfig {
     fn default() -> Self {
-        Self {
+        defaults! { Self {
+            ..memory,
+            ..stochastic_policy,
+            ..curiosity,
             num_steps: 5,
             gamma: 0.99,
             gae_lambda: 1.0,
             vision: Vision::Auto,
             hidden_sizes: vec![64, 64],
             activation: Activation::Tanh,
-            memory: MemoryKind::None,
-            recurrent_hidden_size: 64,
-            head_sizes: Vec::new(),
-            sequence_length: 32,
-            ent_coef: Schedule::Constant(0.0),
-            log_std_init: 0.0,
-            shuffle_advantages: false,
             learning_rate: Schedule::Constant(7e-4),
             optimizer: A2cOptimizer::Rmsprop,
             vf_coef: 0.5,
             max_grad_norm: 0.5,
             normalize_advantage: false,
             shared: false,
-            curiosity: CuriosityKind::None,
-            two_streams: true,
-            intrinsic_coef: 1.0,
-            extrinsic_coef: 2.0,
-            intrinsic_gamma: 0.99,
-            curiosity_learning_rate: Schedule::Constant(1e-3),
-            warm_up_steps: 0,
-            predictor_share: None,
-            bonus_scale: 0.01,
-            forward_loss_coef: 0.2,
-            feature_gradient: FeatureGradient::Inverse,
-            permute_bonus: false,
-        }
+        } }
     }
 }
 

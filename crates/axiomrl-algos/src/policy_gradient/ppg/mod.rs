@@ -42,7 +42,7 @@ mod learner;
 mod phase;
 
 use crate::agent::Setup;
-use crate::config::{Idle, Problem, settings};
+use crate::config::{Idle, Problem, defaults, settings};
 use crate::parts::checks::BuildError;
 use crate::parts::input::Vision;
 use crate::regimes::{Learner, RolloutSettings};
@@ -90,7 +90,8 @@ settings! {
 
 impl Default for PpgConfig {
     fn default() -> Self {
-        Self {
+        defaults! { Self {
+            ..stochastic_policy,
             learning_rate: Schedule::Constant(5e-4),
             num_steps: 256,
             gamma: 0.99,
@@ -98,9 +99,6 @@ impl Default for PpgConfig {
             vision: Vision::Auto,
             hidden_sizes: vec![64, 64],
             activation: Activation::Tanh,
-            ent_coef: Schedule::Constant(0.0),
-            log_std_init: 0.0,
-            shuffle_advantages: false,
             update_epochs: 1,
             value_epochs: 1,
             minibatch_size: 256,
@@ -110,7 +108,7 @@ impl Default for PpgConfig {
             aux_epochs: 6,
             aux_minibatch_size: 1024,
             beta_clone: 1.0,
-        }
+        } }
     }
 }
 

@@ -33,11 +33,10 @@
 mod learner;
 
 use crate::agent::Setup;
-use crate::config::{Idle, Problem, settings};
+use crate::config::{Idle, Problem, defaults, settings};
 use crate::parts::checks::BuildError;
 use crate::parts::input::Vision;
-use crate::parts::torso::MemoryKind;
-use crate::policy_gradient::curiosity::{self, CuriosityKind, FeatureGradient, curiosity_settings};
+use crate::policy_gradient::curiosity::{self, curiosity_settings};
 use crate::policy_gradient::ppo_loss::PpoTerms;
 use crate::policy_gradient::shared::idle_memory;
 use crate::regimes::{Learner, RolloutSettings};
@@ -60,7 +59,10 @@ settings! {
 
 impl Default for PpoConfig {
     fn default() -> Self {
-        Self {
+        defaults! { Self {
+            ..memory,
+            ..ppo,
+            ..curiosity,
             learning_rate: Schedule::Constant(3e-4),
             num_steps: 2048,
             gamma: 0.99,
@@ -68,34 +70,7 @@ impl Default for PpoConfig {
             vision: Vision::Auto,
             hidden_sizes: vec![64, 64],
             activation: Activation::Tanh,
-            memory: MemoryKind::None,
-            recurrent_hidden_size: 64,
-            head_sizes: Vec::new(),
-            sequence_length: 32,
-            update_epochs: 10,
-            minibatch_size: 64,
-            clip_coef: Schedule::Constant(0.2),
-            value_clip_coef: None,
-            ent_coef: Schedule::Constant(0.0),
-            vf_coef: 0.5,
-            max_grad_norm: 0.5,
-            normalize_advantage: true,
-            target_kl: None,
-            shared: false,
-            log_std_init: 0.0,
-            curiosity: CuriosityKind::None,
-            two_streams: true,
-            intrinsic_coef: 1.0,
-            extrinsic_coef: 2.0,
-            intrinsic_gamma: 0.99,
-            curiosity_learning_rate: Schedule::Constant(1e-3),
-            warm_up_steps: 0,
-            predictor_share: None,
-            bonus_scale: 0.01,
-            forward_loss_coef: 0.2,
-            feature_gradient: FeatureGradient::Inverse,
-            permute_bonus: false,
-        }
+        } }
     }
 }
 

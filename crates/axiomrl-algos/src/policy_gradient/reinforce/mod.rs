@@ -34,10 +34,9 @@ mod learner;
 
 use super::shared::idle_memory;
 use crate::agent::Setup;
-use crate::config::{Idle, Problem, settings};
+use crate::config::{Idle, Problem, defaults, settings};
 use crate::parts::checks::BuildError;
 use crate::parts::input::Vision;
-use crate::parts::torso::MemoryKind;
 use crate::regimes::{Learner, RolloutSettings};
 use crate::registry::Algorithm;
 use axiomrl_core::Schedule;
@@ -66,7 +65,9 @@ settings! {
 
 impl Default for ReinforceConfig {
     fn default() -> Self {
-        Self {
+        defaults! { Self {
+            ..memory,
+            ..stochastic_policy,
             learning_rate: Schedule::Constant(3e-3),
             num_steps: 256,
             gamma: 0.99,
@@ -74,17 +75,10 @@ impl Default for ReinforceConfig {
             vision: Vision::Auto,
             hidden_sizes: vec![64, 64],
             activation: Activation::Tanh,
-            memory: MemoryKind::None,
-            recurrent_hidden_size: 64,
-            head_sizes: Vec::new(),
-            sequence_length: 32,
-            ent_coef: Schedule::Constant(0.0),
-            log_std_init: 0.0,
-            shuffle_advantages: false,
             value_learning_rate: None,
             value_steps: 20,
             max_grad_norm: 0.5,
-        }
+        } }
     }
 }
 

@@ -41,7 +41,7 @@ mod natural;
 mod search;
 
 use crate::agent::Setup;
-use crate::config::{Idle, Problem, settings};
+use crate::config::{Idle, Problem, defaults, settings};
 use crate::parts::checks::BuildError;
 use crate::parts::input::Vision;
 use crate::regimes::{Learner, RolloutSettings};
@@ -70,7 +70,9 @@ settings! {
 
 impl Default for TrpoConfig {
     fn default() -> Self {
-        Self {
+        defaults! { Self {
+            ..stochastic_policy,
+            ..trust_region,
             learning_rate: Schedule::Constant(1e-3),
             num_steps: 2048,
             gamma: 0.99,
@@ -78,18 +80,9 @@ impl Default for TrpoConfig {
             vision: Vision::Auto,
             hidden_sizes: vec![64, 64],
             activation: Activation::Tanh,
-            ent_coef: Schedule::Constant(0.0),
-            log_std_init: 0.0,
-            shuffle_advantages: false,
-            max_kl: 0.01,
-            cg_iterations: 15,
-            cg_damping: 0.1,
-            curvature_share: 1.0,
-            line_search_steps: 10,
-            line_search_shrink: 0.8,
             update_epochs: 10,
             minibatch_size: 128,
-        }
+        } }
     }
 }
 

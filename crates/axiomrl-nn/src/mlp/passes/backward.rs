@@ -1,6 +1,6 @@
 //! The backward pass.
 
-use super::saved::{SavedLayer, layers_from_the_top, saved_len};
+use super::saved::{SavedLayer, layers_with_inputs, saved_len};
 use super::{Chunk, Input, Job, Split};
 use crate::buffers::Pooled;
 use crate::kernels::activation::{Activation, activation_backward, column_sums};
@@ -143,12 +143,7 @@ fn chunk_backward(chunk: Chunk<'_>, x: &[f32], trace: Trace<'_>, mut wanted: Wan
     let mut next = Pooled::new(rows * spec.widest());
     grad[..trace.grad_out.len()].copy_from_slice(trace.grad_out);
 
-    let mut layers = layers_from_the_top(spec, rows, trace.saved);
-    let mut above = layers.next();
-    while let Some((layer, saved)) = above {
-        above = layers.next();
-        // The outputs of the layer below are this layer's inputs.
-        let input = above.as_ref().map_or(x, |(_, below)| below.output);
+    for (layer, saved, input) in layers_with_inputs(spec, rows, x, trace.saved) {
         let (width, products) = (layer.outputs, chunk.products(&layer));
         let params = &trace.params[layer.offset..layer.offset + layer.len()];
         let (weight, vectors) = params.split_at(layer.weights());

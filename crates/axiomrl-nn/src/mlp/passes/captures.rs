@@ -1,7 +1,7 @@
 //! What goes into each layer, and the gradient at its linear outputs, row by row: what curvature is made of.
 
 use super::backward::{Trace, before_activation};
-use super::saved::{layers_from_the_top, saved_len};
+use super::saved::{layers_with_inputs, saved_len};
 use super::{Chunk, Input, Job, Split};
 use crate::buffers::Pooled;
 
@@ -41,11 +41,7 @@ fn chunk_captures(chunk: Chunk<'_>, x: &[f32], trace: Trace<'_>, found: &mut [Ca
     let (spec, rows) = (chunk.spec, chunk.rows);
     let (mut grad, mut next) = (Pooled::new(rows * spec.widest()), Pooled::new(rows * spec.widest()));
     grad[..trace.grad_out.len()].copy_from_slice(trace.grad_out);
-    let mut layers = layers_from_the_top(spec, rows, trace.saved);
-    let mut above = layers.next();
-    while let Some((layer, saved)) = above {
-        above = layers.next();
-        let input = above.as_ref().map_or(x, |(_, below)| below.output);
+    for (layer, saved, input) in layers_with_inputs(spec, rows, x, trace.saved) {
         let (weight, vectors) = trace.params[layer.offset..layer.offset + layer.len()].split_at(layer.weights());
         let gradient = &mut grad[..rows * layer.outputs];
         let output = if layer.is_output { trace.out } else { saved.output };

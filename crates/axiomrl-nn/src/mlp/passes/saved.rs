@@ -6,6 +6,7 @@
 
 use crate::kernels::activation::Activation;
 use crate::mlp::{Layer, MlpSpec};
+use std::iter;
 
 /// Lengths of one layer's kept values over `rows` rows.
 #[derive(Clone, Copy, Debug)]
@@ -77,6 +78,22 @@ pub fn layers_from_the_top<'a>(
         let stretch = &saved[end - kept.len()..end];
         end -= kept.len();
         (layer, kept.cut(stretch))
+    })
+}
+
+/// As [`layers_from_the_top`], each with its inputs; `x` are those of the network.
+pub fn layers_with_inputs<'a>(
+    spec: &'a MlpSpec,
+    rows: usize,
+    x: &'a [f32],
+    saved: &'a [f32],
+) -> impl Iterator<Item = (Layer, SavedLayer<'a>, &'a [f32])> {
+    let mut layers = layers_from_the_top(spec, rows, saved).peekable();
+    iter::from_fn(move || {
+        let (layer, kept) = layers.next()?;
+        // The outputs of the layer below are this layer's inputs.
+        let inputs = layers.peek().map_or(x, |(_, below)| below.output);
+        Some((layer, kept, inputs))
     })
 }
 

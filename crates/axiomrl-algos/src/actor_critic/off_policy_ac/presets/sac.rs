@@ -36,18 +36,22 @@
 use super::super::settings::{
     AcConfig, ActorReducer, BcDistance, CriticOutput, TargetAction, TargetReducer, UpdateOrder, WeightInit,
 };
+use crate::config::defaults;
 use crate::parts::input::Vision;
 use crate::parts::noise::Exploration;
 use crate::parts::squashed_actor::ActorKind;
 use crate::parts::temperature::{TemperatureLoss, TemperatureSetting};
 use crate::parts::torso::MemoryKind;
-use axiomrl_core::{GoalStrategy, Schedule};
+use axiomrl_core::Schedule;
 use axiomrl_nn::Activation;
 
 pub const SUMMARY: &str = "Soft actor-critic";
 
 pub fn preset() -> AcConfig {
-    AcConfig {
+    defaults! { AcConfig {
+        ..priorities,
+        ..prior,
+        ..goals,
         learning_rate: Schedule::Constant(3e-4),
         actor_learning_rate: None,
         critic_learning_rate: None,
@@ -133,15 +137,5 @@ pub fn preset() -> AcConfig {
         cql_target_gap: None,
         cql_calibrated: false,
         diversity_coef: 0.0,
-        prioritized_replay: false,
-        prioritized_alpha: 0.6,
-        prioritized_beta: Schedule::Linear { start: 0.4, end: 1.0, fraction: 1.0 },
-        prioritized_eps: 1e-6,
-        offline: false,
-        online_timesteps: 0,
-        offline_batch_ratio: 0.0,
-        offline_pretrain_updates: 0,
-        n_sampled_goal: 0,
-        goal_selection_strategy: GoalStrategy::Future,
-    }
+    } }
 }

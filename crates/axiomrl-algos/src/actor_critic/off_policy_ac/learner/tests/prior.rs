@@ -33,6 +33,18 @@ fn after(config: AcConfig, batch: &Batch) -> BTreeMap<String, Vec<f32>> {
     tensors(&mut learner)
 }
 
+/// A learner that has seen the same action recorded in every row for a while, and does nothing else by now; with those rows.
+fn imitator(config: AcConfig, batch: &Batch) -> (AcLearner, Batch) {
+    let (mut imitator, mut one) = (learner(config, vector()), batch.clone());
+    one.action.chunks_exact_mut(2).for_each(|action| action.copy_from_slice(&[0.5, -0.25]));
+    (1..=300).for_each(|number| drop(update(&mut imitator, &one, number)));
+    let mut actions = vec![0.0; 2 * one.rows];
+    let (mut memory, mut rng) = (Memory::new(one.rows, 0), stream(1, "act"));
+    imitator.act(ActInput::of(one.obs()), ActContext::new(&mut memory, Mode::Best, &mut rng), &mut actions).unwrap();
+    assert!(actions.chunks_exact(2).all(|a| (a[0] - 0.5).abs() < 0.1 && (a[1] + 0.25).abs() < 0.1), "{actions:?}");
+    (imitator, one)
+}
+
 /// Whether two sets of networks agree in those whose names begin like this.
 fn same(a: &BTreeMap<String, Vec<f32>>, b: &BTreeMap<String, Vec<f32>>, network: &str) -> bool {
     let of = |all: &BTreeMap<String, Vec<f32>>| -> Vec<(String, Vec<f32>)> {
@@ -106,15 +118,7 @@ fn an_anchor_pulls_the_actor_to_recorded_actions_and_leaves_the_critics_alone() 
         hidden_sizes: vec![16],
         ..td3_bc.clone()
     };
-    let mut imitator = learner(config, vector());
-    let mut one = batch.clone();
-    one.action.chunks_exact_mut(2).for_each(|action| action.copy_from_slice(&[0.5, -0.25]));
-    (1..=300).for_each(|number| drop(update(&mut imitator, &one, number)));
-    let mut actions = vec![0.0; 64];
-    let (mut memory, mut rng) = (Memory::new(32, 0), stream(1, "act"));
-    imitator.act(ActInput::of(one.obs()), ActContext::new(&mut memory, Mode::Best, &mut rng), &mut actions).unwrap();
-    let far = actions.chunks_exact(2).filter(|a| (a[0] - 0.5).abs() > 0.1 || (a[1] + 0.25).abs() > 0.1).count();
-    assert_eq!(far, 0, "{actions:?}");
+    let (mut imitator, one) = imitator(config, &batch);
     assert!(metrics(&mut imitator, &one, 301)["bc_loss"] < 0.01);
     // The scale of rewards makes no difference to its choice: the value is divided by its own size.
     let scaled = |reward_scale| after(AcConfig { reward_scale, ..td3_bc.clone() }, &batch);
@@ -256,14 +260,7 @@ fn a_warm_up_imitates_and_does_not_listen_to_the_critics() {
         num_cql_samples: 1,
         ..presets::cql()
     };
-    let mut imitator = learner(config, vector());
-    let mut one = batch.clone();
-    one.action.chunks_exact_mut(2).for_each(|action| action.copy_from_slice(&[0.5, -0.25]));
-    (1..=300).for_each(|number| drop(update(&mut imitator, &one, number)));
-    let mut actions = vec![0.0; 64];
-    let (mut memory, mut rng) = (Memory::new(32, 0), stream(1, "act"));
-    imitator.act(ActInput::of(one.obs()), ActContext::new(&mut memory, Mode::Best, &mut rng), &mut actions).unwrap();
-    assert!(actions.chunks_exact(2).all(|a| (a[0] - 0.5).abs() < 0.1 && (a[1] + 0.25).abs() < 0.1), "{actions:?}");
+    imitator(config, &batch);
 }
 
 #[test]
