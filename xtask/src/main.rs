@@ -1,7 +1,8 @@
-//! The chores of the project: `cargo xtask <test|lint|same|learn|bench|docs|toy>`, one file per command.
+//! The chores of the project: `cargo xtask <test|lint|same|learn|bench|docs|toy|browser>`, one file per command.
 
 mod bench;
 mod binary;
+mod browser;
 mod docs;
 mod learn;
 mod python;
@@ -34,6 +35,7 @@ enum Command {
     Docs(docs::Docs),
     /// Adds a toy algorithm to a copy of the repository as CONTRIBUTING.md says, and tests and trains it there
     Toy,
+    Browser(browser::Browser),
 }
 
 fn main() -> ExitCode {
@@ -45,6 +47,7 @@ fn main() -> ExitCode {
         Command::Bench(command) => command.run(),
         Command::Docs(command) => command.run(),
         Command::Toy => toy::toy(),
+        Command::Browser(command) => command.run(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -40,26 +40,6 @@ pub fn encode(frames: &[Frame], fps: u16) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// A frame `times` times smaller; each pixel is the mean of those it stands for.
-pub fn downscale(frame: &Frame, times: usize) -> Frame {
-    if times <= 1 {
-        return frame.clone();
-    }
-    let (width, height) = ((frame.width / times).max(1), (frame.height / times).max(1));
-    let mut rgb = Vec::with_capacity(width * height * 3);
-    for (row, column) in (0..height).flat_map(|row| (0..width).map(move |column| (row, column))) {
-        for channel in 0..3 {
-            let rows = row * times..((row + 1) * times).min(frame.height);
-            let columns = column * times..((column + 1) * times).min(frame.width);
-            let count = rows.len() * columns.len();
-            let at = |r: usize, c: usize| usize::from(frame.rgb[(r * frame.width + c) * 3 + channel]);
-            let sum: usize = rows.flat_map(|r| columns.clone().map(move |c| (r, c))).map(|(r, c)| at(r, c)).sum();
-            rgb.push((sum / count.max(1)) as u8);
-        }
-    }
-    Frame { width, height, rgb }
-}
-
 /// Drawn scenes have few colours, which are kept as they are; where there are more, the nearest 256 are found.
 fn palette(frames: &[Frame]) -> Vec<Rgb> {
     let distinct: BTreeSet<Rgb> = frames.iter().flat_map(stretches).map(|(colour, _)| colour).collect();
@@ -120,11 +100,5 @@ mod tests {
             })
             .max();
         assert!(worst.unwrap() <= 40, "{worst:?}");
-    }
-
-    #[test]
-    fn smaller_pictures_are_means() {
-        let small = downscale(&frame(4, 2, |i| [[0, 10, 20, 30][i % 4], 5, 0]), 2);
-        assert_eq!(small, Frame { width: 2, height: 1, rgb: vec![5, 5, 0, 25, 5, 0] });
     }
 }

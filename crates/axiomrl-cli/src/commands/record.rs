@@ -101,7 +101,7 @@ impl Record {
             let frame = env.render(0).ok_or_else(|| {
                 Failure::bad_input(format!("environment `{}` has no picture to record", policy.config.env_id))
             })?;
-            frames.push(gif_file::downscale(&frame, self.downscale.into()));
+            frames.push(frame.downscaled(self.downscale.into()));
             let state = env.state();
             let input = ActInput { obs: state.obs.as_ref(), masks: &state.masks };
             policy_of.act(input, ActContext::new(&mut memory, mode, &mut rng), &mut actions).map_err(Failure::other)?;

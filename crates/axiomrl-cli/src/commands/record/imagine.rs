@@ -55,7 +55,7 @@ impl Record {
             let Some((shown, belief)) = pictures else {
                 return Err(Failure::bad_input(format!("`{env_id}` shows no image; leave out --imagine")));
             };
-            frames.push(gif_file::downscale(&beside(&shown, &belief, blind), self.downscale.into()));
+            frames.push(beside(&shown, &belief, blind).downscaled(self.downscale.into()));
             policy.policy.action_map().to_env(&actions, &mut executed);
             env.step(0..env.num_envs(), &executed)?;
             let reward = &env.state().reward;
