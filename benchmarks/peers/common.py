@@ -9,12 +9,14 @@ import os
 import time
 
 
-def arguments(works):
-    """Reads `--work`, `--threads` and `--rounds`, and limits the threads of this process."""
+def arguments(works, more=lambda parser: None):
+    """Reads `--work`, `--threads`, `--rounds`, `--data` and what `more` adds, and limits the threads of this process."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--work", default=",".join(works), help="names, separated by commas")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=5, help="timed repetitions; the best one counts")
+    parser.add_argument("--data", help="recorded transitions (.npz), for works that learn from some")
+    more(parser)
     options = parser.parse_args()
     options.work = options.work.split(",")
     unknown = set(options.work) - set(works)

@@ -12,4 +12,4 @@ from sbx import DQN, PPO, SAC  # noqa: E402
 from sb3_runs import measure  # noqa: E402
 
 torch.set_num_threads(options.threads)
-measure({"ppo": PPO, "dqn": DQN, "sac": SAC}, options, "default", {})
+measure({"ppo": PPO, "dqn": DQN, "sac": SAC}, options, "default", lambda name: {})

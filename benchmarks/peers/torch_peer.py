@@ -7,12 +7,16 @@ import warnings
 
 import common
 
-WORKS = ("dqn_update", "ppo_minibatch", "sac_update", "td3_update", "nature_cnn", "lstm", "policy_inference", "drqv2_update")
+WORKS = (
+    "dqn_update", "ppo_minibatch", "sac_update", "td3_update", "nature_cnn", "lstm", "policy_inference", "drqv2_update",
+    "mbpo_model",
+)
 options = common.arguments(WORKS)
 
 import torch  # noqa: E402  (after the thread limits)
 
 from torch_drqv2 import drqv2  # noqa: E402
+from torch_ensemble import mbpo_model  # noqa: E402
 from torch_nets import cnn_step, inference, lstm_step  # noqa: E402
 from torch_updates import dqn, ppo, sac, td3  # noqa: E402
 
@@ -25,6 +29,7 @@ BUILDERS = {
     "lstm": lstm_step,
     "policy_inference": inference,
     "drqv2_update": drqv2,
+    "mbpo_model": mbpo_model,
 }
 
 

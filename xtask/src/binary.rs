@@ -66,8 +66,21 @@ impl Binary {
         fs::write(folder.join("made"), "").with_context(|| format!("cannot write below {}", folder.display()))
     }
 
+    /// Writes one of the ready sets as a file of numpy arrays.
+    pub fn write_ready_set(&self, id: &str, to: &Path) -> Result<()> {
+        if !datasets().join(id).exists() {
+            self.quietly(&[OsStr::new("dataset"), OsStr::new("make"), OsStr::new(id)])?;
+        }
+        self.quietly(&[OsStr::new("dataset"), OsStr::new("convert"), OsStr::new(id), to.as_os_str()]).map(drop)
+    }
+
     /// Runs a command that ends with one JSON document on standard output.
     pub fn json<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Value> {
+        serde_json::from_slice(&self.quietly(args)?).context("`axiomrl` printed something that is not JSON")
+    }
+
+    /// Runs a command and gives what it printed; what went wrong is in the error.
+    fn quietly<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Vec<u8>> {
         let output = self.command().args(args).stdin(Stdio::null()).output();
         let output = output.with_context(|| format!("cannot start {}", self.path.display()))?;
         if !output.status.success() {
@@ -75,7 +88,7 @@ impl Binary {
             let said = String::from_utf8_lossy(&output.stderr);
             bail!("`axiomrl {}` ended with {}: {}", words.join(" "), output.status, said.trim());
         }
-        serde_json::from_slice(&output.stdout).context("`axiomrl` printed something that is not JSON")
+        Ok(output.stdout)
     }
 
     /// `axiomrl train <args> --json --quiet`.

@@ -4,7 +4,9 @@
 //! cargo run --release --example agent_updates -- sac/pendulum --set algo_kwargs.batch_size=512 --threads 2 --json
 //! ```
 //!
-//! The environment is stepped until the agent learns; then its updates are timed in rounds, and the fastest round counts.
+//! The environment is stepped until the agent learns; then its updates are timed in rounds, and the fastest round counts. One that
+//! learns from recorded transitions needs no steps. With `--pieces` what is timed is the work between updates, a gradient step of a
+//! model each.
 
 use axiomrl_algos::{Clock, Need};
 use axiomrl_core::Metrics;
@@ -32,6 +34,12 @@ struct Options {
     /// Rounds that are timed
     #[arg(long, default_value_t = 20)]
     rounds: usize,
+    /// Updates that are not alike, one after the other: a round has all of them equally often
+    #[arg(long, default_value_t = 1)]
+    together: u32,
+    /// Counts pieces of work that are no updates of the policy, a model's gradient steps, and nothing else
+    #[arg(long)]
+    pieces: bool,
     /// What the figure is called
     #[arg(long)]
     work: Option<String>,
@@ -58,7 +66,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// Mean time of an update in the fastest round, and the updates of that round.
 fn fastest(options: &Options) -> Result<(Duration, u32), Box<dyn Error>> {
-    let experiment = configs::read(&Catalogue::builtin(), &options.source, &options.set)?;
+    let mut experiment = configs::read(&Catalogue::builtin(), &options.source, &options.set)?;
+    experiment.load_prior()?;
     let mut env = experiment.training_env()?;
     let mut agent = experiment.agent(env.as_ref(), Purpose::Train)?;
     let map = ActionMap::of(&env.spaces().action)?;
@@ -66,28 +75,33 @@ fn fastest(options: &Options) -> Result<(Duration, u32), Box<dyn Error>> {
     let mut actions = vec![0.0; envs * env.spaces().action.width()];
     let (mut executed, mut metrics) = (actions.clone(), Metrics::default());
     let mut clock = Clock { total: experiment.config.total_timesteps, ..Clock::default() };
+    let phases = agent.phases(clock.total);
     env.reset(None)?;
     agent.restarted(0..envs, env.state())?;
     let mut round = || -> Result<(Duration, u32), Box<dyn Error>> {
-        let (mut spent, mut updates) = (Duration::ZERO, 0);
-        while spent < ROUND || updates == 0 {
+        let (mut spent, mut updates) = (Duration::ZERO, 0u32);
+        while spent < ROUND || updates == 0 || !updates.is_multiple_of(options.together) {
+            let begun = Instant::now();
+            if agent.need(clock) == Need::Update {
+                let made = agent.update(clock, &mut metrics)?;
+                spent += begun.elapsed();
+                clock.updates += made;
+                clock.at = clock.env_steps + clock.updates.min(phases.updates);
+                if options.pieces && made > 0 {
+                    return Err("an update of the policy came between the pieces: the model has been fitted".into());
+                }
+                updates += if options.pieces { 1 } else { u32::try_from(made)? };
+                continue;
+            }
+            if phases.steps == 0 {
+                return Err("all updates are made, and no steps are to be taken; raise total_timesteps".into());
+            }
             agent.act(env.state(), clock, &mut actions)?;
             map.to_env(&actions, &mut executed);
             env.step(0..envs, &executed)?;
             agent.observe(0..envs, &actions, env.state())?;
             clock.env_steps += envs as u64;
             clock.at = clock.env_steps;
-            let begun = Instant::now();
-            let mut done = 0;
-            while agent.need(clock) == Need::Update {
-                let made = agent.update(clock, &mut metrics)?;
-                clock.updates += made;
-                done += u32::try_from(made)?;
-            }
-            if done > 0 {
-                spent += begun.elapsed();
-                updates += done;
-            }
         }
         Ok((spent / updates, updates))
     };

@@ -55,6 +55,27 @@ pub const WORKS: &[Work] = &[
                    learning_starts: 100, buffer_capacity: 10000 }\n",
     },
     Work {
+        id: "a2c_cartpole",
+        name: "A2C CartPole, 8 envs, 5 steps, 64x64",
+        steps: 400_000,
+        settings: "algo: a2c\nenv_id: CartPole-v1\nnum_envs: 8\nalgo_kwargs: { num_steps: 5, gae_lambda: 1.0, \
+                   hidden_sizes: [64, 64], optimizer: rmsprop }\n",
+    },
+    Work {
+        id: "trpo_cartpole",
+        name: "TRPO CartPole, 1 env, 2048 steps, 15 cg iterations, 10 epochs, batch 128, 64x64",
+        steps: 204_800,
+        settings: "algo: trpo\nenv_id: CartPole-v1\nalgo_kwargs: { num_steps: 2048, cg_iterations: 15, \
+                   update_epochs: 10, minibatch_size: 128, hidden_sizes: [64, 64] }\n",
+    },
+    Work {
+        id: "ars_pendulum",
+        name: "ARS Pendulum, 1 env, linear policy, 8 directions",
+        steps: 3_200_000,
+        settings: "algo: ars\nenv_id: Pendulum-v1\nalgo_kwargs: { num_directions: 8, num_top_directions: 8, \
+                   observation_statistics: false }\n",
+    },
+    Work {
         id: "ppo_cartpole_64",
         name: "PPO CartPole, 64 envs, 32 steps, 4 epochs, batch 512, 64x64",
         steps: 614_400,

@@ -1,5 +1,6 @@
 //! `cargo xtask bench --peers`: the same work done by other libraries and by us, in turns, on one machine.
 
+mod agents;
 mod figures;
 mod ours;
 mod peer;
@@ -120,20 +121,21 @@ fn take_turns(
     missing: &mut Vec<Missing>,
 ) -> Result<()> {
     let mut failed: Vec<&str> = Vec::new();
+    let data = ours.recorded(work)?;
     for round in 1..=rounds {
         eprintln!("{}, round {round} of {rounds}", work.title);
         for threads in THREADS {
             if matches!(work.ours, works::OurSide::Update) {
                 figures.add_all(PEAK, ours.peak(work, threads)?);
             }
-            figures.add_all("ours", ours.measure(work, threads)?);
+            figures.add_all("ours", ours.measure(work, threads, data.as_deref())?);
             figures.add_all(NATIVE, ours.measure_native(work, threads)?);
             for peer in peers.iter().filter(|peer| peer.peer.works.contains(&work.id)) {
                 let name = peer.peer.name;
                 if failed.contains(&name) {
                     continue;
                 }
-                match peer.measure(work, threads) {
+                match peer.measure(work, threads, data.as_deref()) {
                     Ok(found) => figures.add_all(name, found),
                     Err(error) => {
                         eprintln!("  {name} failed: {error:#}");

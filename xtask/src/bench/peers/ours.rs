@@ -1,5 +1,6 @@
 //! Our side of each work.
 
+use super::agents::{Agent, Counts, RECORDED};
 use super::figures::{Figure, Unit};
 use super::peer::{UPDATE_ROUNDS, parse_lines};
 use super::works::{FROM_START, OurSide, Work, run_of};
@@ -40,11 +41,24 @@ impl Ours {
         Ok(figures)
     }
 
-    pub fn measure(&self, work: &Work, threads: usize) -> Result<Vec<Figure>> {
-        match work.ours {
+    /// The file that a work learns from, if it does from one; made where it is not there yet.
+    pub fn recorded(&self, work: &Work) -> Result<Option<PathBuf>> {
+        if !matches!(&work.ours, OurSide::Agent(Agent { recorded: true, .. })) {
+            return Ok(None);
+        }
+        let file = self.scratch.path().join("recorded.npz");
+        if !file.exists() {
+            self.binary.write_ready_set(RECORDED, &file)?;
+        }
+        Ok(Some(file))
+    }
+
+    /// `data` is the file that the work learns from, if it does from one.
+    pub fn measure(&self, work: &Work, threads: usize, data: Option<&Path>) -> Result<Vec<Figure>> {
+        match &work.ours {
             OurSide::Update => updates(&self.updates, work.id, threads, UPDATE_ROUNDS),
-            OurSide::Agent { config, set, rounds } => self.agent(work.id, config, set, rounds, threads),
-            OurSide::Run { from_start } => self.runs(work, threads, from_start),
+            OurSide::Agent(agent) => self.agent(work.id, agent, threads, data),
+            OurSide::Run { from_start } => self.runs(work, threads, *from_start),
         }
     }
 
@@ -56,19 +70,19 @@ impl Ours {
         Ok(figures)
     }
 
-    fn agent(&self, id: &str, config: &str, set: &[&str], rounds: u32, threads: usize) -> Result<Vec<Figure>> {
+    fn agent(&self, id: &str, agent: &Agent, threads: usize, data: Option<&Path>) -> Result<Vec<Figure>> {
         let mut command = Command::new(&self.agents);
-        command.args([
-            config,
-            "--json",
-            "--work",
-            id,
-            "--threads",
-            &threads.to_string(),
-            "--rounds",
-            &rounds.to_string(),
-        ]);
-        command.args(set.iter().flat_map(|set| ["--set", set]));
+        let (threads, rounds) = (threads.to_string(), agent.rounds.to_string());
+        command.args([agent.config, "--json", "--work", id, "--threads", &threads, "--rounds", &rounds]);
+        match agent.counts {
+            Counts::Updates(together) => command.args(["--together", &together.to_string()]),
+            Counts::ModelSteps => command.arg("--pieces"),
+        };
+        command.args(agent.set.iter().flat_map(|set| ["--set", set]));
+        if let Some(file) = data {
+            let path = format!("dataset.dataset_path={}", file.display());
+            command.args(["--set", "dataset.dataset_kind=npz", "--set", "dataset.dataset_id=null", "--set", &path]);
+        }
         figures_of(command, "the example `agent_updates`")
     }
 

@@ -7,8 +7,9 @@ use super::works::{OurSide, Work};
 use super::{Options, peer_names};
 use crate::shell::root;
 use anyhow::{Context, Result, bail, ensure};
+use std::ffi::OsStr;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Rounds of 0.05 s within one turn, theirs and ours; the best counts. Both have the same chance to meet an undisturbed moment.
@@ -32,13 +33,25 @@ pub const PEERS: &[Peer] = &[
         name: "torch", script: "torch_peer.py", requirements: &["requirements-torch.txt"],
         works: &[
             "dqn_update", "ppo_minibatch", "sac_update", "td3_update", "nature_cnn", "lstm", "policy_inference", "drqv2_update",
+            "mbpo_model",
         ],
     },
     Peer {
         name: "jax", script: "jax_peer.py", requirements: &["requirements-torch.txt"],
         works: &["dqn_update", "ppo_minibatch", "sac_update"],
     },
-    Peer { name: "sb3", script: "sb3_peer.py", requirements: &["requirements-torch.txt"], works: LOOPS },
+    Peer {
+        name: "d3rlpy", script: "d3rlpy_peer.py", requirements: &["requirements-d3rlpy.txt"],
+        works: &["iql_update", "cql_update", "td3_bc_update"],
+    },
+    Peer {
+        name: "sb3", script: "sb3_peer.py", requirements: &["requirements-torch.txt"],
+        works: &["ppo_cartpole", "dqn_cartpole", "sac_pendulum", "a2c_cartpole"],
+    },
+    Peer {
+        name: "sb3-contrib", script: "sb3_contrib_peer.py", requirements: &["requirements-torch.txt"],
+        works: &["trpo_cartpole", "ars_pendulum"],
+    },
     Peer { name: "sbx", script: "sbx_peer.py", requirements: &["requirements-torch.txt"], works: LOOPS },
     Peer {
         name: "rlox", script: "rlox_peer.py", requirements: &["requirements-torch.txt", "requirements-rlox.txt"], works: LOOPS,
@@ -101,14 +114,16 @@ fn install(peer: &'static Peer, python: &str) -> Result<ReadyPeer> {
 }
 
 impl ReadyPeer {
-    pub fn measure(&self, work: &Work, threads: usize) -> Result<Vec<Figure>> {
+    /// `data` is the file that the work learns from, if it does from one.
+    pub fn measure(&self, work: &Work, threads: usize, data: Option<&Path>) -> Result<Vec<Figure>> {
         let rounds = match work.ours {
-            OurSide::Update | OurSide::Agent { .. } => UPDATE_ROUNDS,
+            OurSide::Update | OurSide::Agent(_) => UPDATE_ROUNDS,
             OurSide::Run { .. } => RUN_ROUNDS,
         };
         let mut command = Command::new(self.venv.python());
         command.arg(scripts().join(self.peer.script));
         command.args(["--work", work.id, "--threads", &threads.to_string(), "--rounds", &rounds.to_string()]);
+        command.args(data.iter().flat_map(|file| [OsStr::new("--data"), file.as_os_str()]));
         command.env("PYTHONDONTWRITEBYTECODE", "1").stdin(Stdio::null());
         let output = command.output().with_context(|| format!("cannot start {}", self.peer.script))?;
         let said = String::from_utf8_lossy(&output.stderr);

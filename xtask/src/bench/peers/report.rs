@@ -1,5 +1,6 @@
 //! The comparison as tables, on the terminal and in `benchmarks/peers.md`.
 
+use super::agents::RECORDED;
 use super::results::Results;
 use super::rows::Row;
 use super::works;
@@ -149,10 +150,15 @@ fn how(text: &mut String, results: &Results) {
          - {portable}\n\
          - Updates: data already in memory, everything from the forward pass to the optimiser's step, including noise, clipping\n  \
            and target averaging where the method has them. The scripts are in `benchmarks/peers/`, ours is the example `updates`\n  \
-           of `axiomrl-nn`.\n\
+           of `axiomrl-nn`, or for whole agents `agent_updates` of `axiomrl-cli`, which draws its batches from the store, too.\n\
+         - Updates from a file: all sides read the same transitions (`{RECORDED}`), and each update begins with the drawing of its\n  \
+           batch, but for \"batch at hand\". d3rlpy does not learn from the last step of an episode that a time limit cut off.\n\
+         - A gradient step of MBPO's model: rows of each network's own, drawn with replacement and shuffled once per epoch, on both\n  \
+           sides; no looks at rows held out, no imagining, no update of the policy.\n\
          - `default` is a peer as its users write it; `tuned` adds the fused Adam, foreach clipping and averaging, plain formulas\n  \
            in place of distribution objects, frozen critics in the actor's loss, channels_last and inference_mode; `compiled` is\n  \
-           `tuned` with `torch.compile`, its compilation not counted. For the LSTM and for whole runs only what applies is switched on.\n\
+           `tuned` with `torch.compile`, its compilation not counted. For the LSTM, for d3rlpy and for whole runs only what applies\n  \
+           is switched on; for A2C that is RMSprop over all weights at once.\n\
          - Whole runs: environment steps per second with the same network, batch, epochs and number of environments, after a\n  \
            warm-up: a thousand steps or so of a peer, a tenth of our run.\n\
          - \"From the start\" counts the peer's compilation but not its imports; ours is the whole process, from its start to the\n  \

@@ -1,7 +1,7 @@
 //! What is measured, and by how much we must be faster.
 
 use super::NATIVE;
-use super::peer::UPDATE_ROUNDS;
+use super::agents::{self, Agent};
 use crate::bench::loops;
 use anyhow::{Result, bail};
 
@@ -14,53 +14,39 @@ pub struct Work {
 pub enum OurSide {
     /// A work of the example `updates`.
     Update,
-    /// Updates of a whole agent, as the example `agent_updates` times them: a run file, changed settings, and how many rounds.
-    Agent { config: &'static str, set: &'static [&'static str], rounds: u32 },
+    /// Updates of a whole agent, as the example `agent_updates` times them.
+    Agent(Agent),
     /// A whole run of the program. `from_start` is the length of the run that is timed as a whole process, against peers that
     /// compile before they train.
     Run { from_start: Option<u64> },
 }
 
-use OurSide::{Agent, Run, Update};
+use OurSide::{Run, Update};
 
 /// What the id of a run timed as a whole process ends with.
 pub const FROM_START: &str = "_from_start";
-
-/// With as few images as can be learned from, and an update for every step. One takes so long that few rounds do, as in the
-/// peers' scripts.
-const DRQV2: OurSide = Agent {
-    config: "drqv2/pendulum_pixels_84",
-    set: &["algo_kwargs.learning_starts=300", "algo_kwargs.train_frequency=1", "algo_kwargs.buffer_capacity=1000"],
-    rounds: 4,
-};
-
-/// Two updates at a time, since only every second one moves the actor.
-const TD3: OurSide = Agent {
-    config: "td3/pendulum",
-    set: &[
-        "algo_kwargs.learning_starts=300",
-        "algo_kwargs.train_frequency=2",
-        "algo_kwargs.gradient_steps=2",
-        "algo_kwargs.batch_size=256",
-        "algo_kwargs.hidden_sizes=[256, 256]",
-    ],
-    rounds: UPDATE_ROUNDS,
-};
 
 #[rustfmt::skip]
 pub const WORKS: &[Work] = &[
     Work { id: "dqn_update", title: "DQN update, 64x64, batch 64", ours: Update },
     Work { id: "ppo_minibatch", title: "PPO minibatch, two 64x64 tanh nets, batch 64", ours: Update },
     Work { id: "sac_update", title: "SAC update, 256x256, batch 256, two critics", ours: Update },
-    Work { id: "td3_update", title: "TD3 update, 256x256, batch 256, actor every second time", ours: TD3 },
+    Work { id: "td3_update", title: "TD3 update, 256x256, batch 256, actor every second time", ours: OurSide::Agent(agents::TD3) },
     Work { id: "nature_cnn", title: "Nature-CNN from bytes, batch 32, forward + backward", ours: Update },
     Work { id: "lstm", title: "LSTM 64, batch 32, 16 steps, forward + backward", ours: Update },
     Work { id: "policy_inference", title: "policy inference, 64x64, batch 1", ours: Update },
-    Work { id: "drqv2_update", title: "DrQ-v2 update, 84x84x9, batch 256, 1024x1024", ours: DRQV2 },
+    Work { id: "drqv2_update", title: "DrQ-v2 update, 84x84x9, batch 256, 1024x1024", ours: OurSide::Agent(agents::DRQV2) },
+    Work { id: "iql_update", title: "IQL update from a file, 256x256, batch 256", ours: OurSide::Agent(agents::IQL) },
+    Work { id: "cql_update", title: "CQL update from a file, 256x256, batch 256, 10 samples of each kind", ours: OurSide::Agent(agents::CQL) },
+    Work { id: "td3_bc_update", title: "TD3+BC update from a file, 256x256, batch 256, actor every second time", ours: OurSide::Agent(agents::TD3_BC) },
+    Work { id: "mbpo_model", title: "MBPO model, a gradient step of 7 networks of 4x200, batch 256", ours: OurSide::Agent(agents::MBPO_MODEL) },
     Work { id: "ppo_cartpole", title: "PPO CartPole, 1 env, 2048 steps, 10 epochs, batch 64, 64x64", ours: Run { from_start: Some(65_536) } },
     Work { id: "ppo_cartpole_64", title: "PPO CartPole, 64 envs, 32 steps, 4 epochs, batch 512, 64x64", ours: Run { from_start: Some(204_800) } },
     Work { id: "dqn_cartpole", title: "DQN CartPole, 1 update per step, batch 64, 64x64", ours: Run { from_start: Some(10_000) } },
     Work { id: "sac_pendulum", title: "SAC Pendulum, 1 update per step, batch 256, 256x256", ours: Run { from_start: None } },
+    Work { id: "a2c_cartpole", title: "A2C CartPole, 8 envs, 5 steps, 64x64", ours: Run { from_start: None } },
+    Work { id: "trpo_cartpole", title: "TRPO CartPole, 1 env, 2048 steps, 15 cg iterations, 10 epochs, batch 128, 64x64", ours: Run { from_start: None } },
+    Work { id: "ars_pendulum", title: "ARS Pendulum, 1 env, linear policy, 8 directions", ours: Run { from_start: None } },
     Work { id: "sac_pendulum_64", title: "SAC Pendulum, 1 update per step, batch 256, 64x64", ours: Run { from_start: Some(2_000) } },
 ];
 
@@ -80,6 +66,14 @@ const MARKS: &[(&str, &str, &str, f64)] = &[
     ("policy_inference", "torch", "tuned", 20.0),
     ("drqv2_update", "torch", "default", 1.2),
     ("drqv2_update", "torch", "tuned", 1.2),
+    ("iql_update", "d3rlpy", "default", 3.0),
+    ("iql_update", "d3rlpy", "tuned", 3.0),
+    ("cql_update", "d3rlpy", "default", 3.0),
+    ("cql_update", "d3rlpy", "tuned", 3.0),
+    ("td3_bc_update", "d3rlpy", "default", 3.0),
+    ("td3_bc_update", "d3rlpy", "tuned", 3.0),
+    ("mbpo_model", "torch", "default", 2.0),
+    ("mbpo_model", "torch", "tuned", 2.0),
     ("ppo_cartpole", "sb3", "default", 25.0),
     ("ppo_cartpole", "sb3", "tuned", 25.0),
     ("ppo_cartpole", "sbx", "default", 8.0),
@@ -92,6 +86,11 @@ const MARKS: &[(&str, &str, &str, f64)] = &[
     ("sac_pendulum", "sb3", "tuned", 2.0),
     ("sac_pendulum", "sbx", "default", 1.8),
     ("sac_pendulum", "rlox", "default", 1.2),
+    ("a2c_cartpole", "sb3", "default", 20.0),
+    ("a2c_cartpole", "sb3", "tuned", 20.0),
+    ("trpo_cartpole", "sb3-contrib", "default", 10.0),
+    ("trpo_cartpole", "sb3-contrib", "tuned", 10.0),
+    ("ars_pendulum", "sb3-contrib", "default", 20.0),
     ("ppo_cartpole", "rejax", "steady state", 1.3),
     ("ppo_cartpole_64", "rejax", "steady state", 1.3),
     ("dqn_cartpole", "rejax", "steady state", 2.0),
