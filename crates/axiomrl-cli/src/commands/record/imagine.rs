@@ -2,7 +2,7 @@
 
 use super::Record;
 use crate::failure::Failure;
-use crate::{catalogue, gif_file};
+use crate::catalogue;
 use axiomrl_algos::{ActContext, ActInput, Memory, Mode, Picture};
 use axiomrl_envs::rng::stream;
 use axiomrl_envs::{Frame, Purpose, Seeding};
