@@ -35,6 +35,7 @@ impl RewardScale {
         self == Self::IDENTITY
     }
 
+    #[inline]
     pub fn apply(self, reward: f32) -> f32 {
         if self.is_identity() {
             // Not through the arithmetic: adding 0 would turn −0 into 0.

@@ -49,6 +49,14 @@ pub fn give(buffer: Vec<f32>) {
     });
 }
 
+/// Gives a buffer this length, with arbitrary contents. Who looks at one row and at a thousand by turns has both sizes in the
+/// pool, where growing would fill it with zeros each time.
+pub fn resize(buffer: &mut Vec<f32>, len: usize) {
+    if buffer.len() != len {
+        give(std::mem::replace(buffer, take(len)));
+    }
+}
+
 /// A buffer that returns to the pool when dropped.
 #[derive(Debug)]
 pub struct Pooled(Vec<f32>);

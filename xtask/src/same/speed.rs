@@ -37,7 +37,10 @@ const TICKS_PER_SECOND: f64 = 100.0;
 #[derive(Clone, Copy)]
 struct Usage {
     seconds: f64,
+    /// All that was in memory at its highest: the program's own pages, too, which processes share and the system may drop.
     peak_kib: f64,
+    /// What the run itself took: its data at its highest.
+    data_kib: f64,
 }
 
 pub fn names() -> Vec<&'static str> {
@@ -53,7 +56,8 @@ pub fn measure(
     wanted: &dyn Fn(&str) -> bool,
     folder: &Path,
 ) -> Result<()> {
-    let header = ["CPU s", "after", "ratio", "MiB", "after", "ratio"].map(|title| format!("{title:>8}"));
+    let header = ["CPU s", "after", "ratio", "MiB", "after", "ratio", "data", "after", "ratio"]
+        .map(|title| format!("{title:>8}"));
     println!("{:<24}{}", "one thread, in turns", header.concat());
     for work in WORKS.iter().filter(|work| wanted(work.name)) {
         let (mut old, mut new) = (Vec::new(), Vec::new());
@@ -67,8 +71,11 @@ pub fn measure(
                 }
             }
         }
-        let columns =
-            [columns(&old, &new, |usage| usage.seconds), columns(&old, &new, |usage| usage.peak_kib / 1024.0)];
+        let columns = [
+            columns(&old, &new, |usage| usage.seconds),
+            columns(&old, &new, |usage| usage.peak_kib / 1024.0),
+            columns(&old, &new, |usage| usage.data_kib / 1024.0),
+        ];
         println!("{:<24}{}", work.name, columns.concat());
     }
     Ok(())
@@ -102,9 +109,10 @@ fn run(binary: &Binary, work: &Work, changes: &Changes, folder: &Path) -> Result
 /// Runs a command to its end. What an ended process has used can be read until it is waited for, its memory only before.
 fn usage(command: &mut Command) -> Result<Usage> {
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn()?;
-    let mut peak_kib = 0.0f64;
+    let (mut peak_kib, mut data_kib) = (0.0f64, 0.0f64);
     let seconds = loop {
-        peak_kib = peak_kib.max(peak(child.id()).unwrap_or(0.0));
+        peak_kib = peak_kib.max(kib(child.id(), "VmHWM:").unwrap_or(0.0));
+        data_kib = data_kib.max(kib(child.id(), "RssAnon:").unwrap_or(0.0));
         let stat = fs::read_to_string(format!("/proc/{}/stat", child.id()));
         let (ended, seconds) = stat.ok().as_deref().and_then(times).context("only Linux tells it, in /proc")?;
         if ended {
@@ -113,12 +121,12 @@ fn usage(command: &mut Command) -> Result<Usage> {
         std::thread::sleep(Duration::from_millis(5));
     };
     crate::shell::succeeded("axiomrl train", child.wait()?)?;
-    Ok(Usage { seconds, peak_kib })
+    Ok(Usage { seconds, peak_kib, data_kib })
 }
 
-fn peak(process: u32) -> Option<f64> {
+fn kib(process: u32, of: &str) -> Option<f64> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix(of))?;
     line.split_whitespace().next()?.parse().ok()
 }
 
@@ -145,7 +153,7 @@ mod tests {
 
     #[test]
     fn one_slow_pair_does_not_move_the_median() {
-        let usage = |seconds| Usage { seconds, peak_kib: 1.0 };
+        let usage = |seconds| Usage { seconds, peak_kib: 1.0, data_kib: 1.0 };
         let old = [1.0, 1.0, 1.0].map(usage);
         let new = [1.1, 9.0, 1.1].map(usage);
         assert_eq!(columns(&old, &new, |usage| usage.seconds), "    1.00    1.10   1.100");

@@ -87,6 +87,7 @@ impl Head {
     /// Calls `take(return, weight)` for each return that interpreted outputs stand for; the weights sum to 1. Quantiles count
     /// by their `share`, as in [`Head::expectation`]: were uneven ones counted alike, returns would drift to where the
     /// fractions are dense, a little with every backup.
+    #[inline]
     pub fn for_each_return(&self, interpreted: &[f32], share: &[f32], mut take: impl FnMut(f32, f32)) {
         match self {
             Head::Scalar { .. } => take(interpreted[0], 1.0),
@@ -96,6 +97,7 @@ impl Head {
     }
 
     /// How badly `said` represents what is wanted; writes the gradient of that by the outputs. `spare` is overwritten.
+    #[inline]
     pub fn loss(&self, said: Said<'_>, wanted: Wanted<'_>, gradient: &mut [f32], spare: &mut Vec<f32>) -> Fit {
         let Said { outputs, fractions, share } = said;
         let Wanted { returns, weights } = wanted;

@@ -8,6 +8,7 @@ use crate::parts::actions::argmax;
 use crate::parts::value_head::{Head, Wanted};
 use axiomrl_core::Batch;
 use axiomrl_core::value_functions::{mellowmax, munchausen_bonus};
+use std::ops::Range;
 
 /// The returns to represent, entry after entry: weighted, the weights of an entry summing to 1.
 #[derive(Default)]
@@ -62,12 +63,12 @@ pub fn back_up(config: &DqnConfig, batch: &Batch, input: &BackupInput<'_>, targe
     for entry in input.entries {
         let mask = mask_at(batch, place_after(batch, entry.at), actions);
         let q_next = next.q(0, entry.next);
-        next_policy(config, chooser.q(0, entry.next), q_next, mask, input.epsilon, policy, shift);
+        let valued = next_policy(config, chooser.q(0, entry.next), q_next, mask, input.epsilon, policy, shift);
         let discount = batch.discount[entry.at];
         let after = (discount > 0.0).then_some((q_next, mask));
         let reward = batch.reward[entry.at] + bonus(config, input, batch, entry, after);
         let start = returns.len();
-        for action in (0..actions).filter(|&a| policy[a] > 0.0) {
+        for action in valued.filter(|&a| policy[a] > 0.0) {
             let member = next.smallest_member(entry.next, action);
             head.for_each_return(next.of(member, entry.next, action), next.share(entry.next), |z, weight| {
                 returns.push(scale.shrink(reward + discount * (scale.stretch(z) + shift[action])));
@@ -79,7 +80,8 @@ pub fn back_up(config: &DqnConfig, batch: &Batch, input: &BackupInput<'_>, targe
     }
 }
 
-/// How likely each next action is in the policy that is valued, and what is added to its value.
+/// How likely each next action is in the policy that is valued, and what is added to its value; and which actions these are: what
+/// is said of others is of an earlier entry.
 fn next_policy(
     config: &DqnConfig,
     chooser: &[f32],
@@ -88,17 +90,21 @@ fn next_policy(
     epsilon: f32,
     policy: &mut [f32],
     shift: &mut [f32],
-) {
-    shift.fill(0.0);
-    policy.fill(0.0);
+) -> Range<usize> {
     let best = argmax(chooser, mask);
+    if matches!(config.backup, Backup::Max | Backup::Mellowmax) {
+        (policy[best], shift[best]) = (1.0, 0.0);
+    } else {
+        policy.fill(0.0);
+        shift.fill(0.0);
+    }
     match config.backup {
-        Backup::Max => policy[best] = 1.0,
+        Backup::Max => return best..best + 1,
         Backup::Mellowmax => {
-            policy[best] = 1.0;
             let allowed: Vec<f32> =
                 q.iter().enumerate().filter(|(i, _)| permitted(mask, *i)).map(|(_, v)| *v).collect();
             shift[best] = mellowmax(&allowed, config.mellowmax_omega) - q[best];
+            return best..best + 1;
         }
         Backup::Expected => {
             let count = (0..q.len()).filter(|&i| permitted(mask, i)).count().max(1) as f32;
@@ -114,6 +120,7 @@ fn next_policy(
             }
         }
     }
+    0..q.len()
 }
 
 /// The choices that were allowed at a place of the batch's observations; empty where all were.

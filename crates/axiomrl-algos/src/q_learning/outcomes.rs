@@ -28,6 +28,9 @@ impl Outcomes {
     pub fn settle(&mut self, head: &Head, scale: Scale) {
         head.interpret(&mut self.values, &mut self.spare);
         self.expectations.clear();
+        if matches!(head, Head::Scalar { .. }) {
+            return self.expectations.extend(self.values.iter().map(|&value| scale.stretch(value)));
+        }
         for (at, said) in self.values.chunks_exact(self.width).enumerate() {
             let share = row_of(&self.share, at / self.actions % self.rows, self.width);
             self.expectations.push(match scale {

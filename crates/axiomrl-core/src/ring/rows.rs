@@ -6,6 +6,7 @@ use std::ops::Range;
 
 impl Ring {
     /// Observations of these rows of the store, to consecutive rows of `to`, from row `first` on.
+    #[inline]
     pub(crate) fn copy_obs(&self, rows: &[usize], to: &mut ObsBuf, first: usize) {
         let (frames, widths) = (self.spec.byte_frames, self.spec.widths);
         copy_rows(&self.obs.floats, rows, &mut to.floats, first, widths.floats);
@@ -45,6 +46,7 @@ impl Ring {
 }
 
 /// Copies rows of `from` to consecutive rows of `to`, from row `first` on.
+#[inline]
 pub(crate) fn copy_rows<T: Copy>(from: &[T], rows: &[usize], to: &mut [T], first: usize, width: usize) {
     let to = &mut to[first * width..(first + rows.len()) * width];
     // A copy of known length is an instruction or two; one of unknown length is a call.

@@ -120,6 +120,7 @@ impl<S: Deref<Target = Ring>> View<S> {
 }
 
 /// The observation in row `at` of the store as entry `to` of the batch.
+#[inline]
 fn show(store: &Ring, at: usize, to: usize, begins: bool, out: &mut Batch) {
     store.copy_obs(&[at], &mut out.obs, to);
     copy_rows(&store.masks, &[at], &mut out.masks, to, store.spec().mask_width);

@@ -12,7 +12,7 @@ pub use passes::Captured;
 pub(crate) use spec::Layer;
 pub use spec::MlpSpec;
 
-use crate::buffers::Pooled;
+use crate::buffers::{self, Pooled};
 use crate::burn::tensor::Tensor;
 use crate::init::Init;
 use crate::layout::TensorLayout;
@@ -74,7 +74,7 @@ impl Mlp {
 
     fn run(&self, x: &[f32], rows: usize, dropout_seed: Option<u64>, out: &mut Vec<f32>) {
         let members = self.params.members();
-        out.resize(members * rows * self.spec.outputs, 0.0);
+        buffers::resize(out, members * rows * self.spec.outputs);
         let job = Job { spec: &self.spec, members, rows, dropout_seed };
         let mut between = Pooled::new(members * passes::saved_len(&self.spec, rows, false));
         let input = Input::by_len(x, members, rows, self.spec.inputs);

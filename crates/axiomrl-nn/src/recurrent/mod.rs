@@ -5,7 +5,7 @@ mod onnx;
 mod op;
 mod passes;
 
-use crate::buffers::Pooled;
+use crate::buffers::{self, Pooled};
 use crate::burn::tensor::Tensor;
 use crate::layout::TensorLayout;
 use crate::named::NamedTensors;
@@ -119,7 +119,7 @@ impl Recurrent {
     /// When a slice does not fit: a mistake in the calling code.
     pub fn infer(&self, x: &[f32], steps: usize, rows: usize, resets: &[bool], state: &mut [f32], out: &mut Vec<f32>) {
         let job = Job { spec: &self.spec, steps, rows, resets };
-        out.resize(steps * rows * self.spec.hidden, 0.0);
+        buffers::resize(out, steps * rows * self.spec.hidden);
         let mut saved = Pooled::new(job.saved_len());
         passes::forward(job, x, self.params.as_slice(), state, &mut saved, out);
     }
