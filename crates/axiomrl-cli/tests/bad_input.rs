@@ -100,6 +100,8 @@ fn overrides_are_checked_like_the_file() {
     train("algo_kwargs.num_atoms=21", &["--set algo_kwargs.num_atoms=21", "no effect"]);
     train("frame_stack=100", &["--set frame_stack=100"]);
     train("env_id=Pendulum-v1", &["--set env_id=Pendulum-v1", "Box"]);
+    shop.refused(&["train", "dqn/cartpole", "--env", "Nowhere-v0"], 2, &["`--env Nowhere-v0`: unknown environment"]);
+    shop.refused(&["train", "dqn/cartpole", "--env", "Pendulum-v1"], 2, &["`--env Pendulum-v1`", "Box"]);
     shop.refused(&["train", "dqn/cartpole", "--num-envs", "0"], 2, &["num_envs"]);
     shop.refused(&["train", "dqn/cartpole", "--device", "cuda"], 2, &["cuda", "cpu"]);
     shop.refused(&["train", "dqn/cartpole", "--seeds", "1,2,1"], 2, &["1 twice"]);

@@ -4,10 +4,14 @@ use crate::failure::Failure;
 use crate::options::{Overrides, Running};
 use crate::seeds::{self, Plan};
 use crate::{catalogue, pool, quick, report, signals};
-use axiomrl_algos::RunConfig;
+use axiomrl_algos::{ConfigError, RunConfig};
+use axiomrl_envs::names::short;
 use axiomrl_run::experiment::Experiment;
 use axiomrl_run::train::{TrainOptions, Trainer};
-use axiomrl_run::{configs, yaml};
+use axiomrl_run::{
+    configs::{self, ConfigsError},
+    yaml,
+};
 use clap::Args;
 use std::fs::{self, File};
 use std::io::Write;
@@ -43,6 +47,16 @@ pub struct Train {
     running: Running,
 }
 
+/// What is wrong with `--env` is said of `--env`: nobody has written the assignment that it amounts to.
+fn named(error: ConfigsError, meant: &str, env: &str) -> Failure {
+    match error {
+        ConfigsError::Config(ConfigError::Override { assignment, message }) if assignment == short(meant) => {
+            Failure::bad_input(format!("`--env {}`: {message}", short(env)))
+        }
+        other => other.into(),
+    }
+}
+
 impl Train {
     pub fn run(self) -> Result<(), Failure> {
         let source = self.source.or(self.config).unwrap_or_default();
@@ -51,8 +65,9 @@ impl Train {
             Some(env) if is_algorithm(&source) => quick::read(&source, env, &assignments, self.running.quiet)?,
             // What is assigned after it counts.
             Some(env) => {
-                let env = format!("env_id={}", serde_json::Value::from(env.as_str()));
-                configs::read(catalogue(), &source, &[vec![env], assignments.clone()].concat())?
+                let meant = format!("env_id={}", serde_json::Value::from(env.as_str()));
+                let all = [vec![meant.clone()], assignments.clone()].concat();
+                configs::read(catalogue(), &source, &all).map_err(|error| named(error, &meant, env))?
             }
             None => configs::read(catalogue(), &source, &assignments)?,
         };

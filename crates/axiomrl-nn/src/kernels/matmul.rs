@@ -157,9 +157,15 @@ impl<'a> Repeated<'a> {
         let panels = panel.map(|panel| {
             let mut panels = Pooled::new(n.div_ceil(panel) * k * panel);
             for (first, target) in (0..n).step_by(panel).zip(panels.chunks_exact_mut(k * panel)) {
-                let width = panel.min(n - first);
-                for (to, from) in target.chunks_exact_mut(panel).zip(b.chunks_exact(n)) {
-                    to[..width].copy_from_slice(&from[first..first + width]);
+                // A copy of known length is a few instructions; one of unknown length is a call.
+                match (panel, panel.min(n - first)) {
+                    (16, 16) => pack::<16>(b, n, first, target),
+                    (32, 32) => pack::<32>(b, n, first, target),
+                    (_, width) => {
+                        for (to, from) in target.chunks_exact_mut(panel).zip(b.chunks_exact(n)) {
+                            to[..width].copy_from_slice(&from[first..first + width]);
+                        }
+                    }
                 }
             }
             panels
@@ -174,6 +180,15 @@ impl<'a> Repeated<'a> {
             return product(c, m, n, k, a, self.plain, accumulate);
         };
         product_in_panels(c, n, m, n, k, a, panels, accumulate);
+    }
+}
+
+/// A whole panel: `WIDTH` columns of `b` from column `first` on.
+fn pack<const WIDTH: usize>(b: &[f32], n: usize, first: usize, panel: &mut [f32]) {
+    for (to, from) in panel.as_chunks_mut::<WIDTH>().0.iter_mut().zip(b.chunks_exact(n)) {
+        if let Some(from) = from[first..].first_chunk() {
+            *to = *from;
+        }
     }
 }
 
