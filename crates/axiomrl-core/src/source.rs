@@ -31,6 +31,7 @@ impl RewardScale {
     /// Rewards as they are, to the bit.
     pub const IDENTITY: Self = Self { scale: 1.0, shift: 0.0, clip: None };
 
+    #[inline]
     pub fn is_identity(self) -> bool {
         self == Self::IDENTITY
     }

@@ -24,6 +24,7 @@ pub struct Targets {
 }
 
 impl Targets {
+    #[inline]
     pub fn entry(&self, number: usize) -> Wanted<'_> {
         let start = if number == 0 { 0 } else { self.ends[number - 1] };
         let range = start..self.ends[number];

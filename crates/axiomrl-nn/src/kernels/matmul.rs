@@ -140,6 +140,9 @@ fn tiled(by: Tiles, c: &mut [f32], m: usize, n: usize, k: usize, a: Left<'_>, b:
     general(c, m, n, k, a, b, accumulate)
 }
 
+/// Rows that a product has at the least for panels to pay.
+pub const PANEL_ROWS: usize = 4;
+
 /// A right factor `[k, n]` that many products use, such as the weights of a recurrent network.
 pub struct Repeated<'a> {
     plain: &'a [f32],
@@ -153,7 +156,7 @@ impl<'a> Repeated<'a> {
     /// For `times` products of `m` rows: whether packing pays depends on the sizes alone.
     pub fn new(b: &'a [f32], k: usize, n: usize, times: usize, m: usize) -> Self {
         assert_eq!(b.len(), k * n, "matrix sizes disagree");
-        let panel = panel_width().filter(|_| times >= 4 && m >= 4 && k <= 512 && k * n > 0);
+        let panel = panel_width().filter(|_| times >= 4 && m >= PANEL_ROWS && k <= 512 && k * n > 0);
         let panels = panel.map(|panel| {
             let mut panels = Pooled::new(n.div_ceil(panel) * k * panel);
             for (first, target) in (0..n).step_by(panel).zip(panels.chunks_exact_mut(k * panel)) {

@@ -1,6 +1,6 @@
 //! The backward pass over a sequence.
 
-use super::{Chunk, Job, Saved, Weights, halves_of_steps, steps_of};
+use super::{Chunk, Job, Packed, Saved, Weights, halves_of_steps, once_or_twice, steps_of};
 use crate::buffers::Pooled;
 use crate::kernels::activation::column_sums;
 use crate::kernels::gates::{GruTrace, LstmTrace, gru_step_backward, lstm_step_backward};
@@ -29,10 +29,24 @@ pub fn backward(
     grad_state: Option<&mut [f32]>,
 ) {
     let Job { spec, steps, rows, .. } = job;
+    let (weights, gates, hidden) = (Weights::of(spec, trace.params), spec.gates(), spec.hidden);
+    let mut back_hidden = Pooled::new(weights.hidden.len());
+    transpose(weights.hidden, &mut back_hidden, hidden, gates);
+    let stepwise = grad_x.is_some() && job.step_by_step();
+    let mut back_input = Pooled::new(if stepwise { weights.input.len() } else { 0 });
+    if stepwise {
+        transpose(weights.input, &mut back_input, spec.inputs, gates);
+    }
+    let packed = |rows: usize| Packed {
+        input: stepwise.then(|| Repeated::new(&back_input, gates, spec.inputs, steps, rows)),
+        hidden: Repeated::new(&back_hidden, gates, hidden, steps, rows),
+    };
     let Some(half) = job.split() else {
         let grad_x = grad_x.map(|grad| steps_of(grad, rows, spec.inputs).collect());
-        return chunk_backward(job.whole(), trace, grad_params, grad_x, grad_state);
+        return chunk_backward(job.whole(), trace, &packed(rows), grad_params, grad_x, grad_state);
     };
+    let (of_first, of_second) = once_or_twice(half, rows - half, packed);
+    let of_second = of_second.as_ref().unwrap_or(&of_first);
     let (first, second) = (job.chunk(0, half), job.chunk(half, rows - half));
     let (saved_first, saved_second) = trace.saved.split_at(half * Saved::width(spec, steps));
     let (state_first, state_second) = grad_state.map(|g| g.split_at_mut(half * spec.state_width())).unzip();
@@ -44,8 +58,8 @@ pub fn backward(
         let (trace_first, trace_second) =
             (Trace { saved: saved_first, ..trace }, Trace { saved: saved_second, ..trace });
         join(
-            || chunk_backward(first, trace_first, params_first, x_first, state_first),
-            || chunk_backward(second, trace_second, params_second, x_second, state_second),
+            || chunk_backward(first, trace_first, &of_first, params_first, x_first, state_first),
+            || chunk_backward(second, trace_second, of_second, params_second, x_second, state_second),
         );
     }
     if let (Some(total), Some(partial)) = (total, partial) {
@@ -57,25 +71,16 @@ pub fn backward(
 fn chunk_backward(
     chunk: Chunk<'_>,
     trace: Trace<'_>,
+    packed: &Packed<'_>,
     grad_params: Option<&mut [f32]>,
     mut grad_x: Option<Vec<&mut [f32]>>,
     grad_state: Option<&mut [f32]>,
 ) {
     let Job { spec, steps, .. } = chunk.job;
     let (n, hidden, gates) = (chunk.rows, spec.hidden, spec.gates());
-    let weights = Weights::of(spec, trace.params);
     let parts = Saved::of(spec, steps, n);
     let [all_gates, h, c, kept] = parts.cut(trace.saved);
 
-    let mut back_weights = Pooled::new(weights.hidden.len());
-    transpose(weights.hidden, &mut back_weights, hidden, gates);
-    let back_weights = Repeated::new(&back_weights, gates, hidden, steps, n);
-    let stepwise = grad_x.is_some() && chunk.job.step_by_step();
-    let mut back_input = Pooled::new(if stepwise { weights.input.len() } else { 0 });
-    if stepwise {
-        transpose(weights.input, &mut back_input, spec.inputs, gates);
-    }
-    let back_input = stepwise.then(|| Repeated::new(&back_input, gates, spec.inputs, steps, n));
     let block = n * hidden;
     let (mut dh, mut dc) = (Pooled::new(block), Pooled::new(if c.is_empty() { 0 } else { block }));
     dh.fill(0.0);
@@ -93,7 +98,7 @@ fn chunk_backward(
                 let (c_in, tanh_c) = (&c[state_range.clone()], &kept[state_range]);
                 let trace = LstmTrace { gates: &all_gates[gate_range], c_in, tanh_c };
                 lstm_step_backward(d_gates, trace, &dh, &mut dc, hidden);
-                back_weights.product(&mut dh, n, Left::Rows(d_gates), false);
+                packed.hidden.product(&mut dh, n, Left::Rows(d_gates), false);
                 chunk.reset(step, &mut dc);
             }
             CellKind::Gru => {
@@ -101,11 +106,11 @@ fn chunk_backward(
                 let (h_in, candidate) = (&h[state_range.clone()], &kept[state_range]);
                 let trace = GruTrace { gates: &all_gates[gate_range], h_in, candidate };
                 gru_step_backward(d_in, d_from, trace, &mut dh, hidden);
-                back_weights.product(&mut dh, n, Left::Rows(d_from), true);
+                packed.hidden.product(&mut dh, n, Left::Rows(d_from), true);
             }
         }
         chunk.reset(step, &mut dh);
-        if let (Some(grad), Some(weights)) = (&mut grad_x, &back_input) {
+        if let (Some(grad), Some(weights)) = (&mut grad_x, &packed.input) {
             weights.product(grad[step], n, Left::Rows(&d_input[step * n * gates..(step + 1) * n * gates]), false);
         }
     }
@@ -122,9 +127,17 @@ fn chunk_backward(
         let x = chunk.gather(trace.x, spec.inputs);
         param_gradient(spec, steps * n, &x, &h[..steps * block], &d_input, d_hidden, grad);
     }
-    if let Some(grad) = grad_x.filter(|_| !stepwise) {
+    if let Some(grad) = grad_x.filter(|_| packed.input.is_none()) {
         let mut together = Pooled::new(steps * n * spec.inputs);
-        product_transposed(&mut together, steps * n, spec.inputs, gates, &d_input, weights.input, false);
+        product_transposed(
+            &mut together,
+            steps * n,
+            spec.inputs,
+            gates,
+            &d_input,
+            Weights::of(spec, trace.params).input,
+            false,
+        );
         let parts = together.chunks_exact((n * spec.inputs).max(1));
         grad.into_iter().zip(parts).for_each(|(grad, part)| grad.copy_from_slice(part));
     }

@@ -10,6 +10,7 @@ pub use backward::{Trace, backward};
 pub use forward::forward;
 
 use crate::buffers::{Gathered, Pooled};
+use crate::kernels::matmul::{PANEL_ROWS, Repeated};
 use crate::recurrent::{CellKind, RecurrentSpec};
 use crate::threads::SPLIT_FLOPS;
 use std::slice::ChunksExactMut;
@@ -125,6 +126,19 @@ impl<'a> Weights<'a> {
         let (bias_input, bias_hidden) = biases.split_at(gates);
         Self { input, hidden, bias_input, bias_hidden }
     }
+}
+
+/// Weights as the steps of a sequence read them, again and again.
+struct Packed<'a> {
+    /// Where inputs are multiplied step by step.
+    input: Option<Repeated<'a>>,
+    hidden: Repeated<'a>,
+}
+
+/// What two chunks of so many rows work with: the same, unless one of them is too small for panels.
+fn once_or_twice<T>(first: usize, second: usize, make: impl Fn(usize) -> T) -> (T, Option<T>) {
+    let alike = (first >= PANEL_ROWS) == (second >= PANEL_ROWS);
+    (make(first), (!alike).then(|| make(second)))
 }
 
 /// Lengths of what one chunk keeps for its backward pass.
