@@ -1,8 +1,8 @@
 //! What a model of the world believes, beside what is.
 
 use super::Record;
-use crate::failure::Failure;
 use crate::catalogue;
+use crate::failure::Failure;
 use axiomrl_algos::{ActContext, ActInput, Memory, Mode, Picture};
 use axiomrl_envs::rng::stream;
 use axiomrl_envs::{Frame, Purpose, Seeding};
