@@ -116,7 +116,7 @@ pub const MUTANTS: &[Mutant] = &[
         name: "recurrent_ppo_forgets",
         what: "recurrent PPO learns from sequences that begin without a memory",
         find: "self.state.extend_from_slice(&states[sequence * width..(sequence + 1) * width]);",
-        replace: "self.state.resize(self.state.len() + 0 * states[sequence * width] as usize + width, 0.0);",
+        replace: "self.state.resize(self.state.len() + width, 0.0); let _ = (states, sequence);",
         ..IN_MINIBATCH
     },
     Mutant {

@@ -85,8 +85,8 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "policy_gradient_sign",
         what: "actions become likelier where they were worse than expected",
-        find: "-share * self.advantage[row], -share * entropy_weight",
-        replace: "share * self.advantage[row], -share * entropy_weight",
+        find: "-share * self.advantage[row]",
+        replace: "share * self.advantage[row]",
         ..IN_PG
     },
     Mutant {

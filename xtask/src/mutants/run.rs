@@ -44,10 +44,12 @@ impl Binaries {
     pub fn build(folder: &Path, tests: &[Tests]) -> Result<Self> {
         let mut args = vec!["test", "--no-run", "--message-format", "json-render-diagnostics"];
         let (mut packages, mut targets): (Vec<_>, Vec<_>) = tests.iter().map(|t| (t.package, t.target)).unzip();
-        (packages.sort_unstable(), targets.sort_unstable());
-        (packages.dedup(), targets.dedup());
-        packages.iter().for_each(|package| args.extend(["--package", package]));
-        for target in &targets {
+        packages.sort_unstable();
+        packages.dedup();
+        targets.sort_unstable();
+        targets.dedup();
+        packages.iter().for_each(|package| args.extend(["--package", *package]));
+        for target in targets {
             match target {
                 Target::Lib => args.push("--lib"),
                 Target::Test(name) => args.extend(["--test", name]),

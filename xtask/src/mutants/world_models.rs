@@ -75,8 +75,8 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "imagined_reward_index",
         what: "returns of the one convention begin with the reward of the state itself",
-        find: "Self::Next => t + 1",
-        replace: "Self::Next => t",
+        find: "t + 1",
+        replace: "t",
         ..IN_IMAGINED
     },
     Mutant {
