@@ -11,7 +11,7 @@ const IN_Q_LEARNING: Mutant =
     Mutant { file: "axiomrl-algos/src/q_learning/learner.rs", filter: "q_learning::", ..EXPRESSION };
 const IN_MINIBATCH: Mutant = Mutant {
     file: "axiomrl-algos/src/policy_gradient/minibatch.rs",
-    filter: "policy_gradient::",
+    filter: "policy_gradient::ppo policy_gradient::minibatch",
     form: STATEMENTS.form,
     ..EXPRESSION
 };

@@ -3,8 +3,11 @@
 use super::{EXPRESSION, Mutant, STATEMENTS};
 
 const IN_GAE: Mutant = Mutant { file: "axiomrl-core/src/gae.rs", filter: "gae:: returns::", ..EXPRESSION };
-const IN_PPO: Mutant =
-    Mutant { file: "axiomrl-algos/src/policy_gradient/ppo_loss.rs", filter: "policy_gradient::", ..EXPRESSION };
+const IN_PPO: Mutant = Mutant {
+    file: "axiomrl-algos/src/policy_gradient/ppo_loss.rs",
+    filter: "policy_gradient::p policy_gradient::a2c policy_gradient::minibatch",
+    ..EXPRESSION
+};
 const IN_PG: Mutant = Mutant { file: "axiomrl-algos/src/policy_gradient/pg_loss.rs", ..IN_PPO };
 const IN_TRPO: Mutant =
     Mutant { file: "axiomrl-algos/src/policy_gradient/trpo/learner.rs", filter: "policy_gradient::trpo", ..EXPRESSION };
@@ -141,7 +144,8 @@ pub const MUTANTS: &[Mutant] = &[
         file: "axiomrl-algos/src/policy_gradient/acktr/learner.rs",
         find: "(f64::from(trust_region) / (f64::from(rate).powi(2) * product)).sqrt()",
         replace: "f64::from(trust_region) / (f64::from(rate).powi(2) * product)",
-        ..IN_PPO
+        filter: "policy_gradient::acktr",
+        ..EXPRESSION
     },
     Mutant {
         name: "retrace_not_truncated",
@@ -171,7 +175,8 @@ pub const MUTANTS: &[Mutant] = &[
         file: "axiomrl-algos/src/policy_gradient/curiosity/scale.rs",
         find: "self.gamma * self.sums[env] + f64::from(bonus)",
         replace: "f64::from(bonus)",
-        ..IN_PPO
+        filter: "policy_gradient::curiosity::scale",
+        ..EXPRESSION
     },
     Mutant {
         name: "icm_features_chase_model",
@@ -179,7 +184,8 @@ pub const MUTANTS: &[Mutant] = &[
         file: "axiomrl-algos/src/policy_gradient/curiosity/icm.rs",
         find: "(before.detach(), after.detach())",
         replace: "(before, after)",
-        ..IN_PPO
+        filter: "policy_gradient::curiosity::icm",
+        ..EXPRESSION
     },
     Mutant {
         name: "ars_ranks_by_worse",

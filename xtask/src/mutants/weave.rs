@@ -22,6 +22,10 @@ pub fn woven(file: &str, text: &str, all: &[&Mutant]) -> Result<Option<String>> 
         return Ok(None);
     }
     let mut text = weave(text, &here)?;
+    if !here.is_empty() {
+        // On the first line, so that the others keep their numbers.
+        text.insert_str(0, "#![allow(warnings)] ");
+    }
     if switched {
         text.push_str(SWITCH);
     }
@@ -112,6 +116,11 @@ mod tests {
         assert_eq!(woven("README.md", "b", &[&one]).unwrap(), None);
         assert_eq!(woven("crates/c/src/lib.rs", "b", &[&one]).unwrap(), None);
         assert!(woven("crates/a/src/lib.rs", "b", &[&one]).unwrap().unwrap().contains("pub fn mutant("));
-        assert!(woven("crates/a/src/b.rs", "b", &[&one]).unwrap().unwrap().contains("crate::mutant"));
+        assert!(
+            woven("crates/a/src/b.rs", "b", &[&one])
+                .unwrap()
+                .unwrap()
+                .starts_with("#![allow(warnings)] (if crate::mutant")
+        );
     }
 }

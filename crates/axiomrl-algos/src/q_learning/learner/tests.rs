@@ -16,6 +16,8 @@ struct Told {
     /// What the target network says when it is asked once more, to choose by.
     choice: Option<[f32; 2]>,
     memory: usize,
+    /// Of the last answer of the target network.
+    rows: usize,
     copies: u32,
 }
 
@@ -34,12 +36,13 @@ impl Model for Told {
     }
 
     fn infer_target(&mut self, seen: Sequences<'_>, _state: &mut [f32], _rng: &mut Rng, out: &mut Outcomes) {
-        say(self.target, seen.steps * seen.rows, out);
+        self.rows = seen.steps * seen.rows;
+        say(self.target, self.rows, out);
     }
 
     fn infer_choice(&mut self, _rng: &mut Rng, out: &mut Outcomes) -> bool {
         self.choice.is_some_and(|choice| {
-            say(choice, 1, out);
+            say(choice, self.rows, out);
             true
         })
     }
@@ -92,10 +95,11 @@ fn what_chooses_the_next_action_reaches_the_target() {
         let plain = DqnConfig { memory: kind, ..DqnConfig::default() };
         let double = DqnConfig { double_q: true, ..plain.clone() };
         // The target network values the actions 3 and 5; the online network prefers the first.
-        let told = |choice| Told { online: [9.0, 1.0], target: [3.0, 5.0], choice, memory, copies: 0 };
+        let told = |choice| Told { online: [9.0, 1.0], target: [3.0, 5.0], choice, memory, ..Told::default() };
         assert_eq!(target(&plain, told(None)), 1.0 + 0.5 * 5.0);
         assert_eq!(target(&double, told(None)), 1.0 + 0.5 * 3.0);
-        // Asked once more, at other fractions, the target network prefers the first, too; but not to be asked is the online one's part.
+        // Asked once more, at other fractions, the target network prefers the first, too; but in
+        // double Q-learning nobody asks.
         assert_eq!(target(&plain, told(Some([2.0, 1.0]))), 1.0 + 0.5 * 3.0);
         assert_eq!(target(&double, told(Some([1.0, 2.0]))), 1.0 + 0.5 * 3.0);
     }
