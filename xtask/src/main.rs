@@ -1,10 +1,12 @@
-//! The chores of the project: `cargo xtask <test|lint|same|learn|bench|docs|toy|browser>`, one file per command.
+//! The chores of the project: `cargo xtask <test|lint|same|learn|bench|docs|toy|mutants|browser>`, one file per command.
 
 mod bench;
 mod binary;
 mod browser;
+mod copy;
 mod docs;
 mod learn;
+mod mutants;
 mod python;
 mod same;
 mod scratch;
@@ -35,6 +37,7 @@ enum Command {
     Docs(docs::Docs),
     /// Adds a toy algorithm to a copy of the repository as CONTRIBUTING.md says, and tests and trains it there
     Toy,
+    Mutants(mutants::Mutants),
     Browser(browser::Browser),
 }
 
@@ -47,6 +50,7 @@ fn main() -> ExitCode {
         Command::Bench(command) => command.run(),
         Command::Docs(command) => command.run(),
         Command::Toy => toy::toy(),
+        Command::Mutants(command) => command.run(),
         Command::Browser(command) => command.run(),
     };
     match outcome {

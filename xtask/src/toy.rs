@@ -1,10 +1,10 @@
 //! `cargo xtask toy`: is adding an algorithm as short as CONTRIBUTING.md says?
 
+use crate::copy::{copy, write};
 use crate::shell::{root, succeeded};
 use anyhow::{Context, Result, ensure};
 use std::env;
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const SOURCE: &str = include_str!("toy/toy_q.rs");
@@ -52,55 +52,30 @@ const COMMANDS: &[&[&str]] = &[
 
 /// Adds a toy algorithm to a copy of the repository as CONTRIBUTING.md says, and tests and trains it there.
 pub fn toy() -> Result<()> {
-    let copy = root().join("target").join("toy");
-    copy_sources(&root(), &copy)?;
-    write(&copy.join("crates/axiomrl-algos/src/q_learning/toy_q.rs"), SOURCE)?;
-    write(&copy.join("configs/toy_q/cartpole.yaml"), CONFIG)?;
-    for insertion in INSERTIONS {
-        let file = copy.join(insertion.file);
-        let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
-        write(&file, &inserted(&text, insertion)?)?;
-    }
+    let folder = root().join("target").join("toy");
+    let _ = fs::remove_dir_all(folder.join("run"));
+    copy(&root(), &folder, with_insertions)?;
+    write(&folder.join("crates/axiomrl-algos/src/q_learning/toy_q.rs"), SOURCE.as_bytes())?;
+    write(&folder.join("configs/toy_q/cartpole.yaml"), CONFIG.as_bytes())?;
     for args in COMMANDS {
         println!("$ cargo {}", args.join(" "));
         let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         // The variable of this package would lead programs in the copy back to us.
-        command.args(*args).current_dir(&copy).env_remove("CARGO_MANIFEST_DIR");
-        command.env("CARGO_TARGET_DIR", copy.join("target")).env("AXIOMRL_TEST_ONLY", "toy_q");
+        command.args(*args).current_dir(&folder).env_remove("CARGO_MANIFEST_DIR");
+        command.env("CARGO_TARGET_DIR", folder.join("target")).env("AXIOMRL_TEST_ONLY", "toy_q");
         succeeded("cargo", command.status().context("cannot run cargo")?)?;
     }
     println!("the toy was listed, explained, tested, trained and evaluated");
     Ok(())
 }
 
-/// The files that git knows, those not yet committed included. Files of an earlier copy that did not change keep their dates, so that
-/// only what changed is compiled.
-fn copy_sources(from: &Path, to: &Path) -> Result<()> {
-    let args = ["ls-files", "--cached", "--others", "--exclude-standard", "-z"];
-    let listed = Command::new("git").args(args).current_dir(from).output().context("cannot run git")?;
-    ensure!(listed.status.success(), "`git ls-files` failed: the copy is made of what git knows");
-    let _ = fs::remove_dir_all(to.join("run"));
-    for name in String::from_utf8_lossy(&listed.stdout).split('\0').filter(|name| !name.is_empty()) {
-        let (source, copy) = (from.join(name), to.join(name));
-        // A file that was removed and not committed so is still listed.
-        let Ok(bytes) = fs::read(&source) else { continue };
-        let patched = INSERTIONS.iter().any(|insertion| insertion.file == name);
-        if patched || fs::read(&copy).ok().as_ref() != Some(&bytes) {
-            parent_of(&copy)?;
-            fs::write(&copy, bytes).with_context(|| format!("cannot write {}", copy.display()))?;
-        }
+/// A file's text with all its new lines; nothing where it has none.
+fn with_insertions(file: &str, text: &str) -> Result<Option<String>> {
+    let mut insertions = INSERTIONS.iter().filter(|insertion| insertion.file == file).peekable();
+    if insertions.peek().is_none() {
+        return Ok(None);
     }
-    Ok(())
-}
-
-fn parent_of(path: &Path) -> Result<()> {
-    let folder = path.parent().map(PathBuf::from).unwrap_or_default();
-    fs::create_dir_all(&folder).with_context(|| format!("cannot make the folder {}", folder.display()))
-}
-
-fn write(path: &Path, text: &str) -> Result<()> {
-    parent_of(path)?;
-    fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+    insertions.try_fold(text.to_owned(), |text, insertion| inserted(&text, insertion)).map(Some)
 }
 
 /// The text with the new line, once, before the line that begins as asked for.

@@ -155,4 +155,10 @@ mod tests {
         assert!(priorities.restore(1, 2.5));
         assert_eq!((priorities.total(), priorities.max()), (2.5, 3.0));
     }
+
+    #[test]
+    fn a_sequence_has_the_largest_error_and_a_little_of_the_mean() {
+        assert!((mixed_error([1.0, -3.0].into_iter(), 0.9) - (0.9 * 3.0 + 0.1 * 2.0)).abs() < 1e-6);
+        assert_eq!(mixed_error(std::iter::empty(), 0.9), 0.0);
+    }
 }

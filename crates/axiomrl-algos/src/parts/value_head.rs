@@ -231,4 +231,19 @@ mod tests {
             assert!((mean - head.expectation(&said, &SHARE)).abs() < 1e-5);
         }
     }
+
+    #[test]
+    fn an_output_is_drawn_to_the_quantile_of_its_fraction() {
+        let head = Head::Quantile { kappa: 1.0 };
+        let compare = |y: f32| {
+            let said = Said { outputs: &[0.0], fractions: &[0.9], share: &[1.0] };
+            let mut gradient = [0.0];
+            let fit = head.loss(said, Wanted { returns: &[y], weights: &[1.0] }, &mut gradient, &mut Vec::new());
+            (fit.loss, gradient[0])
+        };
+        // Nine tenths of the returns are to lie below: one above counts nine times as much as one below.
+        let (above, below) = (compare(3.0), compare(-3.0));
+        assert!((above.0 - 0.9 * 2.5).abs() < 1e-6 && (above.1 + 0.9).abs() < 1e-6, "{above:?}");
+        assert!((below.0 - 0.1 * 2.5).abs() < 1e-6 && (below.1 - 0.1).abs() < 1e-6, "{below:?}");
+    }
 }

@@ -108,4 +108,15 @@ mod tests {
         noise.draw(&mean, &mut rng);
         assert_ne!(before, noise.noisy.params.as_slice());
     }
+
+    #[test]
+    fn a_draw_is_the_root_of_a_normal_number_with_its_sign() {
+        let drawn = |draw: fn(&mut ChaCha8Rng) -> f32| {
+            let mut rng = axiomrl_core::stream(2, "test");
+            (0..20).map(|_| draw(&mut rng)).collect::<Vec<f32>>()
+        };
+        for (shaped, x) in drawn(shaped).into_iter().zip(drawn(|rng| StandardNormal.sample(rng))) {
+            assert!((shaped * shaped.abs() - x).abs() < 1e-5, "{shaped} of {x}");
+        }
+    }
 }

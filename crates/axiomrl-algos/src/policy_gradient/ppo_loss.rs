@@ -204,4 +204,25 @@ mod tests {
             check("log_std", i, gradient.log_std[i], loss(&head, &values, &up), loss(&head, &values, &down));
         }
     }
+
+    fn near((value, slope): (f32, f32), wanted: (f32, f32)) {
+        assert!((value - wanted.0).abs() < 1e-5 && (slope - wanted.1).abs() < 1e-5, "{value} {slope}, not {wanted:?}");
+    }
+
+    #[test]
+    fn a_ratio_is_limited_on_the_side_that_pays() {
+        near(clipped_objective(0.5, -1.0, 0.2), (-0.8, 0.0));
+        near(clipped_objective(0.5, 1.0, 0.2), (0.5, 0.5));
+        near(clipped_objective(1.5, 1.0, 0.2), (1.2, 0.0));
+        near(clipped_objective(1.5, -1.0, 0.2), (-1.5, -1.5));
+    }
+
+    #[test]
+    fn of_a_free_and_a_limited_value_the_worse_one_counts() {
+        // From 0 to 1 where 3 is right: limited to 0.2 it is farther away, and stands still.
+        near(value_term(1.0, 0.0, 3.0, Some(0.2)), (3.92, 0.0));
+        // Where 0 is right the limited one is nearer.
+        near(value_term(1.0, 0.0, 0.0, Some(0.2)), (0.5, 1.0));
+        near(value_term(1.0, 0.0, 3.0, None), (2.0, -2.0));
+    }
 }

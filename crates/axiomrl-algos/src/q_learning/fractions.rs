@@ -236,4 +236,21 @@ mod tests {
         }
         assert_eq!(fractions.inner_edges(2).len(), 8);
     }
+
+    #[test]
+    fn entropy_evens_the_parts_out() {
+        // -H has the derivative s (ln s + H) by a logit; H of (0.8, 0.2) is 0.500402.
+        let mut gradient = [0.0; 2];
+        let (_, entropy) = through_softmax(&[0.8, 0.2], &[0.0], 0.5, 2.0, &mut gradient);
+        assert!((entropy - 0.500_402).abs() < 1e-5);
+        assert!((gradient[0] - 0.221_807).abs() < 1e-5 && (gradient[1] + 0.221_807).abs() < 1e-5, "{gradient:?}");
+    }
+
+    #[test]
+    fn where_quantiles_cross_a_difference_has_the_sign_it_should_have() {
+        // The return at the edge between 0 and 2: in order, below both, above both.
+        assert_eq!(edge_slopes(&[0.0, 2.0], &[1.5]), [1.5 - 0.5]);
+        assert_eq!(edge_slopes(&[0.0, 2.0], &[-1.0]), [1.0 - 3.0]);
+        assert_eq!(edge_slopes(&[0.0, 2.0], &[3.0]), [3.0 - 1.0]);
+    }
 }

@@ -272,3 +272,6 @@ impl<M: Model> ReplayLearner for QLearner<M> {
         self.model.visit_state(io)
     }
 }
+
+#[cfg(test)]
+mod tests;

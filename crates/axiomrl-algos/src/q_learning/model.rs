@@ -242,3 +242,39 @@ impl Model for DirectModel {
         self.group.visit_state("q", io)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parts::input::Vision;
+    use crate::parts::torso::TorsoSpec;
+    use crate::testing::with_context;
+    use axiomrl_envs::{BoxSpace, ObsRef, Space};
+    use axiomrl_nn::{Activation, AdamConfig, Init, MlpSpec};
+
+    #[test]
+    fn noise_is_drawn_anew_for_every_network_and_every_update() {
+        let mut rng = axiomrl_core::stream(1, "test");
+        let (space, activation) = (Space::Box(BoxSpace::uniform(2, -1.0, 1.0)), Activation::Relu);
+        let spec = TorsoSpec { observations: &space, vision: Vision::Auto, layers: &[], activation, memory: None };
+        let torso = Torso::new(&spec, &Init::pytorch(), &mut rng).unwrap();
+        let layers = |outputs| MlpSpec::new(2, &[4], outputs, activation);
+        let net = DirectNet::new(layers, 3, 1, 1, false, Some(0.5), &mut rng);
+        let adam = OptimizerConfig::Adam(AdamConfig::default());
+        let mut model = DirectModel::new(torso, net, &adam, f32::INFINITY);
+        let seen = Sequences::single(ObsRef::of_floats(1, &[0.3, -0.4]), &[]);
+        let [mut online, mut first, mut second] = [(); 3].map(|()| Outcomes::default());
+        model.infer_online(seen, &mut [], Some(&mut rng), &mut online);
+        model.infer_target(seen, &mut [], &mut rng, &mut first);
+        model.infer_target(seen, &mut [], &mut rng, &mut second);
+        let (batch, mut learned) = (Batch::default(), Vec::new());
+        let lesson = Lesson { seen, state: &[], batch: &batch, entries: &[], rate: 0.0 };
+        let mut loss = |said: Outputs<'_>| {
+            learned = said.values.to_vec();
+            (0.0, vec![0.0; 3])
+        };
+        with_context(|context| model.fit(lesson, context, &mut loss).unwrap());
+        let all = [online.values, first.values, second.values, learned];
+        assert!((1..4).all(|i| !all[..i].contains(&all[i])), "{all:?}");
+    }
+}

@@ -263,3 +263,14 @@ fn permuted_targets_cannot_be_learned() {
     // The reward is left alone, and is a quarter of what is predicted.
     assert!(holdout > 0.5, "{holdout}");
 }
+
+#[test]
+fn a_deviation_is_the_root_of_the_variance() {
+    let mut model = model(settings());
+    model.net.params.make_mut().fill(0.0);
+    let mut said = Prediction::default();
+    model.predict_all(&[0.0; 4], 1, &mut said);
+    // The log-variance of a raw output of 0 between its bounds is -0.474004.
+    assert!(said.std.iter().all(|std| (std - (-0.237_002f32).exp()).abs() < 1e-5), "{:?}", said.std);
+    assert!(said.std.len() == 3 * 4 && said.mean.iter().all(|mean| *mean == 0.0));
+}

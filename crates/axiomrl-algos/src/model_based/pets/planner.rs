@@ -221,4 +221,25 @@ mod tests {
         }
         assert!(total >= -190.0, "{total}");
     }
+
+    /// Pays 1 for every step, and ends where an action is positive.
+    struct Cliff;
+
+    impl World for Cliff {
+        fn advance(&self, obs: &[f32], action: &[f32], _: usize, _: &mut Rng) -> Result<Advanced, LearnError> {
+            let ended = action.iter().map(|a| *a > 0.0).collect();
+            Ok(Advanced { next_obs: obs.to_vec(), reward: vec![1.0; action.len()], ended })
+        }
+    }
+
+    #[test]
+    fn a_plan_earns_nothing_after_its_end_and_then_moves_on_by_a_step() {
+        let cem = Cem { population: 3, elites: 1, iterations: 0, smoothing: 0.1 };
+        let (planner, mut rng) = (Planner { cem, horizon: 3, particles: 2 }, stream(1, "plan"));
+        let candidates = [0.5, 0.0, 0.0, 0.0, 0.5, 0.0, 0.0, 0.0, 0.0];
+        assert_eq!(planner.costs(&Cliff, &[0.0], &candidates, 3, &mut rng).unwrap(), [-1.0, -2.0, -3.0]);
+        let (mut plan, mut action) = ([0.1, 0.2, 0.3], [0.0]);
+        planner.decide(&Cliff, (&[0.0], 1), &mut plan, &mut rng, &mut action).unwrap();
+        assert_eq!((action, plan), ([0.1], [0.2, 0.3, 0.0]));
+    }
 }

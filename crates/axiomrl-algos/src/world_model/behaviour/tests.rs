@@ -1,4 +1,4 @@
-//! The way back through imagined steps, against finite differences.
+//! The way back through imagined steps, against finite differences; what actor and critic learn.
 
 use super::*;
 use crate::agent::Setup;
@@ -6,7 +6,7 @@ use crate::world_model::presets::dreamer;
 use crate::world_model::{Heads, Returns};
 use axiomrl_core::random::normal;
 use axiomrl_core::stream;
-use axiomrl_envs::{BoxSpace, Space, Spaces};
+use axiomrl_envs::{BoxSpace, ObsRef, Space, Spaces};
 
 const LANES: usize = 2;
 const HORIZON: usize = 3;
@@ -109,4 +109,60 @@ fn slopes_of_returns_by_actions_are_those_of_finite_differences() {
         }
         assert!(by.iter().any(|slope| slope.abs() > 1e-3), "{by:?}");
     }
+}
+
+fn imagined(model: &WorldModel, behaviour: &Behaviour, starts: &[f32]) -> Imagined {
+    let (lanes, params) = (starts.len() / model.features(), behaviour.critic.online.net.params.tracked());
+    behaviour.imagine(model, starts, &vec![false; lanes], params, &mut stream(6, "imagined"), &mut Metrics::default())
+}
+
+#[test]
+fn an_advantage_is_what_the_critic_did_not_foresee() {
+    let (model, mut behaviour) = made(Returns::Next, true);
+    behaviour.rules.normalize = false;
+    let imagined = imagined(&model, &behaviour, &Drawn::new(&model).start);
+    let (mut metrics, params) = (Metrics::default(), behaviour.actor.net.params.tracked());
+    behaviour.actor_loss(&imagined, params, &mut metrics);
+    let surprises = imagined.returns.iter().zip(&imagined.value).map(|(r, v)| f64::from(r - v).powi(2));
+    let wanted = (surprises.sum::<f64>() / imagined.returns.len() as f64).sqrt();
+    let found = metrics.take().into_iter().find(|(name, _)| name == "advantage_deviation").unwrap().1;
+    assert!((found - wanted).abs() < 1e-5 * wanted, "{found} {wanted}");
+}
+
+#[test]
+fn the_slow_critic_holds_the_critic_by_its_scale() {
+    let (model, mut behaviour) = made(Returns::Next, true);
+    behaviour.critic.target.net.params.make_mut().iter_mut().for_each(|w| *w += 0.1);
+    let imagined = imagined(&model, &behaviour, &Drawn::new(&model).start);
+    let [none, one, two] = [0.0, 1.0, 2.0].map(|scale| {
+        behaviour.rules.slow_scale = scale;
+        behaviour.critic_loss(&imagined, &mut Metrics::default()).value
+    });
+    assert!(one - none > 1e-4 && ((two - one) - (one - none)).abs() < 1e-4 * two.abs(), "{none} {one} {two}");
+}
+
+#[test]
+fn the_critic_learns_nothing_from_rows_in_which_an_episode_ended() {
+    let (model, mut behaviour) = made(Returns::Next, true);
+    behaviour.rules.replay_scale = 1.0;
+    let starts = Drawn::new(&model).start.repeat(2);
+    let imagined = imagined(&model, &behaviour, &starts);
+    // Two windows of two rows; what is paid for arriving in the second row of the first one is in the return of its first row.
+    let loss = |reward: f32, last: bool| {
+        let sequence = Sequence {
+            steps: 2,
+            rows: 2,
+            obs: ObsRef::of_floats(4, &[0.0; 12]),
+            actions: Vec::new(),
+            is_first: vec![false; 4],
+            start: Vec::new(),
+            reward: vec![0.0, 0.0, reward, 0.0],
+            last: &[last, false, false, false],
+            terminal: &[false; 4],
+        };
+        let (features, params) = (leaf(&starts, [4, model.features()]), behaviour.critic.online.net.params.tracked());
+        behaviour.replay_critic_loss(&imagined, &sequence, features, params, &mut Metrics::default()).unwrap().value
+    };
+    assert_eq!(loss(0.0, true), loss(9.0, true));
+    assert_ne!(loss(0.0, false), loss(9.0, false));
 }

@@ -346,3 +346,23 @@ fn the_model_learns_what_actions_do() {
     let wrong = error(&batch);
     assert!(right < 0.1 && wrong > 0.5, "{right} {wrong}");
 }
+
+#[test]
+fn a_warm_up_begins_with_a_step_of_nothing() {
+    let setup = setup(false, choice());
+    let config = WorldModelConfig { warmup_updates: 4, ..small(dreamerv3()) };
+    let mut learner = WorldModelLearner::new(config.clone(), &setup).unwrap();
+    let batch = drawn(&config, &setup, &learner);
+    let before = tensors(&mut learner);
+    let mut rate = |updates| {
+        let logged = update(&mut learner, &batch, updates);
+        logged.into_iter().find(|(name, _)| name == "learning_rate").unwrap().1
+    };
+    assert_eq!(rate(0), 0.0);
+    for (updates, wanted) in [(1, 0.25e-3), (4, 1e-3), (9, 1e-3)] {
+        assert!((rate(updates) - wanted).abs() < 1e-9, "{updates}");
+    }
+    let mut still = WorldModelLearner::new(config, &setup).unwrap();
+    update(&mut still, &batch, 0);
+    assert_eq!(tensors(&mut still), before);
+}

@@ -108,3 +108,21 @@ fn the_temperature_falls_where_there_is_more_entropy_than_asked_for_and_rises_wh
         });
     }
 }
+
+#[test]
+fn the_more_cautious_critic_is_believed() {
+    each(|learner, _, _| {
+        let q = [1.0, 5.0, 2.0, 3.0, 4.0, 2.5];
+        assert_eq!([0, 1, 2].map(|action| learner.lower(&q, 0, action)), [1.0, 4.0, 2.0]);
+    });
+}
+
+#[test]
+fn where_there_is_no_choice_no_entropy_is_asked_for() {
+    each(|mut learner, mut batch, _| {
+        batch.masks = (0..2 * batch.rows).flat_map(|_| [true, false, false]).collect();
+        let before = learner.temperature.value();
+        with_context(|context| learner.update(&batch, context).unwrap());
+        assert_eq!(learner.temperature.value(), before);
+    });
+}

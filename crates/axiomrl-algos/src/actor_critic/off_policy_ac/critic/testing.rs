@@ -32,6 +32,15 @@ impl Critic {
         });
     }
 
+    /// Moves all weights of one member.
+    pub fn shift(&mut self, which: usize, by: f32) {
+        self.edit(|member, params| {
+            if member == which {
+                params.iter_mut().for_each(|w| *w += by);
+            }
+        });
+    }
+
     /// The most that critics with LayerNorm before their last layer can say: the root of its width, times the length of its
     /// weights, and the bias.
     pub fn bound(&self) -> f32 {

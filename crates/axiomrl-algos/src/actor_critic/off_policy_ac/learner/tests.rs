@@ -10,6 +10,7 @@ use rand::RngExt;
 use std::collections::BTreeMap;
 
 mod prior;
+mod wires;
 
 const SIDE: usize = 16;
 

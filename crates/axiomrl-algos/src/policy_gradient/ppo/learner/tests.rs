@@ -221,3 +221,19 @@ fn what_acts_is_saved_as_the_policy_and_the_value_only_where_it_remembers() {
     assert_eq!(names(memoryless()), ["policy"]);
     assert_eq!(names(with_memory()), ["policy", "value"]);
 }
+
+#[test]
+fn advantages_of_a_minibatch_are_standardised_unless_told_otherwise() {
+    let losses = |normalize_advantage| {
+        let config = PpoConfig { num_steps: 4, minibatch_size: 8, normalize_advantage, ..memoryless() };
+        let setup = testing::setup(vector());
+        let mut learner = PpoLearner::new(config, &setup).unwrap();
+        let noise = Noise::new(&mut learner, &setup, 1);
+        let mean = noise.rollout.advantage.iter().sum::<f32>() / 8.0;
+        (testing::update(&mut learner, &noise).1["policy_gradient_loss"], f64::from(-mean))
+    };
+    // Before the first step every ratio is 1, and the loss is minus the mean advantage.
+    assert!(losses(true).0.abs() < 1e-6);
+    let (found, wanted) = losses(false);
+    assert!(wanted.abs() > 1e-3 && (found - wanted).abs() < 1e-5, "{found} {wanted}");
+}

@@ -120,3 +120,17 @@ fn the_search_is_what_keeps_steps_within_the_region() {
     assert_eq!(share_outside(10), 0.0);
     assert!(share_outside(0) > 0.0);
 }
+
+#[test]
+fn the_divergence_is_that_of_the_new_policy_from_the_old_one() {
+    let (mut learner, noise) = learner(small());
+    testing::update(&mut learner, &noise);
+    let TrpoLearner { policy, rule } = &mut learner;
+    policy.net.infer(rule.batch.sequences(), &mut [], &mut policy.head, None);
+    let log_std = policy.log_std.as_slice();
+    let old = Old { heads: policy.head.clone(), log_std: log_std.iter().map(|log_std| log_std + 1.0).collect() };
+    // KL(old ‖ new) of equal means, where the old deviation is e times the new one: -1 + e²/2 - 1/2. The other way round 0.57.
+    let wanted = log_std.len() as f64 * (0.5 * 2f64.exp() - 1.5);
+    let (kl, _) = rule.measure(policy, &old, 0.0);
+    assert!((kl - wanted).abs() < 1e-4 * wanted, "{kl} {wanted}");
+}

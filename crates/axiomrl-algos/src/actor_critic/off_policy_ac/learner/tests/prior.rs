@@ -8,7 +8,7 @@ use axiomrl_core::{Extra, NEXT_ACTION_KNOWN, Schedule};
 use axiomrl_envs::Rng;
 
 /// Single steps with next actions and returns of noise.
-fn rows(count: usize) -> Batch {
+pub(super) fn rows(count: usize) -> Batch {
     let mut batch = batch(&vector(), 1, count);
     let mut rng = stream(6, "extras");
     let mut add = |name: &'static str, width: usize, value: &mut dyn FnMut(&mut Rng) -> f32| {
