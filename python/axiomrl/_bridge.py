@@ -107,6 +107,10 @@ class Batch:
         self._envs.step(actions)
         self._envs.rows.check()
 
+    def plain(self):
+        """What the engine needs to call and read steps on its own, or None where that would not do."""
+        return self._envs.plain()
+
     def render(self, i):
         """The picture of environment `i`, `[height, width, 3]` bytes, or None where there is none."""
         picture = self._envs.render(i)
@@ -163,6 +167,8 @@ class Each:
             if Rows(env.observation_space, env.action_space).spaces() != spaces:
                 raise EnvironmentFailed("all environments of a batch must have the same spaces", env=i)
         self.resets = [env.reset for env in envs]
+        # Whether an episode ended in the last step.
+        self.ended = True
         self.steps = [env.step if action_repeat == 1 else repeated(env.step, action_repeat) for env in envs]
 
     def probe(self):
@@ -196,29 +202,67 @@ class Each:
             raise blame(error, i, "reset") from error
 
     def step(self, actions):
-        rows, resets, show = self.rows, self.resets, self.rows.show
-        tells = rows.masks > 0 or rows.success_key is not None
+        rows, take = self.rows, self.take
         rewards, i, result = [], 0, None
-        rows.terminated[:] = 0
-        rows.truncated[:] = 0
+        self.begin_step()
         try:
             for i, (step, action) in enumerate(zip(self.steps, rows.actions.each(actions))):
                 result = step(action)
-                obs, reward, terminated, truncated, info = result
-                rewards.append(float(reward))
-                if tells:
-                    rows.tell_step(i, info)
-                if terminated or truncated:
-                    (rows.terminated if terminated else rows.truncated)[i] = 1
-                    rows.show_final(i, obs)
-                    rows.tell_final(i, info)
-                    obs, info = first(resets[i]())
-                show(i, obs)
-                if tells:
-                    rows.tell(i, info)
+                rewards.append(take(i, result))
             rows.reward[:] = rewards
         except Exception as error:
             raise blame(error, i, "step", result) from error
+
+    def begin_step(self):
+        if self.ended:
+            self.rows.terminated[:] = 0
+            self.rows.truncated[:] = 0
+            self.ended = False
+
+    def take(self, i, result):
+        """Writes what a step of environment `i` led to, and begins the next episode where one ended. Returns the reward."""
+        rows = self.rows
+        obs, reward, terminated, truncated, info = result
+        reward = float(reward)
+        tells = rows.masks > 0 or rows.success_key is not None
+        if tells:
+            rows.tell_step(i, info)
+        if terminated or truncated:
+            self.ended = True
+            (rows.terminated if terminated else rows.truncated)[i] = 1
+            rows.show_final(i, obs)
+            rows.tell_final(i, info)
+            obs, info = first(self.resets[i]())
+        rows.show(i, obs)
+        if tells:
+            rows.tell(i, info)
+        return reward
+
+    def plain(self):
+        """Itself, the steps and what the first choice is called, where the engine can call and read steps on its own."""
+        rows = self.rows
+        if rows.masks or rows.success_key is not None or not (rows.observations.is_plain() and rows.actions.is_plain()):
+            return None
+        return self, self.steps, rows.actions.start
+
+    def taken(self, i, result):
+        """As `take`, for the engine."""
+        try:
+            return self.take(i, result)
+        except Exception as error:
+            raise blame(error, i, "step", result) from error
+
+    def blamed(self, error, i):
+        """What to raise where the step of environment `i` has raised something."""
+        if not isinstance(error, Exception):
+            return error
+        said = blame(error, i, "step")
+        if said is not error:
+            said.__cause__ = error
+        return said
+
+    def check(self):
+        self.rows.check()
 
     def render(self, i):
         env = self.envs[i]

@@ -104,6 +104,11 @@ class Observations:
         if self.floats + self.bytes == 0:
             raise EnvironmentFailed(f"the observation space {space} shows nothing")
 
+    def is_plain(self):
+        """Whether it is one array of floats, in a row as it comes."""
+        leaf = self.leaves[0]
+        return len(self.leaves) == 1 and not leaf.path and leaf.plain and len(leaf.shape) == 1 and leaf.dtype == np.float32
+
     def _lay_out(self, is_bytes):
         end = 0
         for leaf in self.leaves:
@@ -245,6 +250,12 @@ class Actions:
         self.width, self.masks = math.prod(space.shape), 0
         shape = list(space.shape) or [1]
         self.json = {"type": "box", "shape": shape, "low": bounds(low), "high": bounds(high), "dtype": "f32"}
+
+    def is_plain(self):
+        """Whether an action is one choice, or a row of floats."""
+        return self.json["type"] == "discrete" or (
+            self.json["type"] == "box" and len(self.shape) == 1 and self.dtype == np.float32
+        )
 
     def _choice_batch(self, actions):
         return actions[:, 0].astype(np.int64) + self.start

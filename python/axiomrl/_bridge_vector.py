@@ -43,6 +43,9 @@ class Vector:
         except Exception as error:
             raise self.blame(error, "first step") from error
 
+    def plain(self):
+        return None
+
     def one(self):
         envs = getattr(self.env.unwrapped, "envs", None)
         return envs[0].unwrapped if envs else self.env.unwrapped

@@ -1,6 +1,7 @@
 //! Gymnasium's environments in this process: `_bridge.Batch`, asked with the interpreter held.
 
 use crate::errors::{is_to_stop, python_cause};
+use crate::quick::Quick;
 use axiomrl_envs::{
     EnvError, EnvSource, Frame, GoalParts, Purpose, Rows, Seeding, Spaces, TaskRules, VecEnv, Wrapping,
 };
@@ -116,6 +117,7 @@ struct InProcess {
     maker: Maker,
     batch: Py<PyAny>,
     arrays: Outcomes,
+    quick: Option<Quick>,
     spaces: Spaces,
     n: usize,
 }
@@ -170,7 +172,8 @@ impl InProcess {
             let arrays = batch.call_method0("arrays")?.cast_into::<PyDict>().map_err(PyErr::from)?;
             batch.call_method1("bind", (&arrays,))?;
             let n = batch.getattr("num_envs")?.extract()?;
-            Ok(Self { maker, arrays: Outcomes::of(&arrays)?, batch: batch.unbind(), spaces, n })
+            let quick = Quick::of(&batch)?;
+            Ok(Self { maker, arrays: Outcomes::of(&arrays)?, quick, batch: batch.unbind(), spaces, n })
         })
     }
 }
@@ -203,10 +206,13 @@ impl Bridge for InProcess {
 
     fn step(&mut self, actions: &[f32]) -> Result<(), EnvError> {
         let asked = Python::attach(|py| {
+            if let Some(quick) = &mut self.quick {
+                return quick.step(py, actions, self.arrays.obs_floats.bind(py), self.arrays.reward.bind(py));
+            }
             let rows = PyArray1::from_slice(py, actions).reshape([self.n, actions.len() / self.n])?;
-            self.batch.call_method1(py, "step", (rows,))
+            self.batch.call_method1(py, "step", (rows,)).map(|_| ())
         });
-        asked.map(|_| ()).map_err(EnvError::failed)
+        asked.map_err(EnvError::failed)
     }
 
     fn arrays(&self, part: &mut dyn FnMut(Range<usize>, Arrays<'_>)) {
@@ -214,9 +220,9 @@ impl Bridge for InProcess {
             let all = &self.arrays;
             macro_rules! read {
                 ($($name:ident),*) => {
-                    $(let $name = all.$name.bind(py).readonly();)*
+                    // SAFETY: the arrays are written by environments alone, and none of them runs while we hold the interpreter.
                     // Contiguous, for `bind` has seen to it.
-                    part(0..self.n, Arrays { $($name: $name.as_slice().unwrap_or_default()),* });
+                    part(0..self.n, Arrays { $($name: unsafe { all.$name.bind(py).as_slice() }.unwrap_or_default()),* });
                 };
             }
             read!(

@@ -9,6 +9,7 @@ mod environment;
 mod errors;
 mod guard;
 mod policy;
+mod quick;
 mod run;
 mod stepping;
 mod tables;
