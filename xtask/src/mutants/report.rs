@@ -39,6 +39,8 @@ fn page(results: &[(&Mutant, Outcome, Duration)]) -> String {
             other => verdict(other),
         };
         let Mutant { name, what, file, .. } = mutant;
+        // A bar would end the column.
+        let what = what.replace('|', "\\|");
         page += &format!("| `{name}` | {what} | `{file}` | {by} | {:.1} |\n", time.as_secs_f64());
     }
     page
@@ -51,12 +53,12 @@ mod tests {
 
     #[test]
     fn the_page_says_what_caught_each_and_what_nothing_caught() {
-        let mutant = Mutant { name: "minus", what: "plus is minus", file: "a/src/b.rs", ..EXPRESSION };
+        let mutant = Mutant { name: "minus", what: "|a| is a", file: "a/src/b.rs", ..EXPRESSION };
         let second = Duration::from_secs(1);
         let failed = Outcome::Failed(vec!["sums".into(), "terms".into()]);
         let page = page(&[(&mutant, failed, second), (&mutant, Outcome::Passed(3), second)]);
         assert!(page.contains("**1 of 2 are caught.**"), "{page}");
-        assert!(page.contains("| `minus` | plus is minus | `a/src/b.rs` | `sums` and 1 more | 1.0 |"), "{page}");
+        assert!(page.contains("| `minus` | \\|a\\| is a | `a/src/b.rs` | `sums` and 1 more | 1.0 |"), "{page}");
         assert!(page.contains("| SURVIVES | 1.0 |"), "{page}");
     }
 }

@@ -91,7 +91,7 @@ fn the_slope_by_an_action_is_cut_to_its_limit() {
     let (td3, batch) = (learner(presets::td3(), vector()), rows());
     let window = Window::new(&batch, false, 0);
     let slopes = |limit: Option<f32>| {
-        let judged = td3.critic.judge(&batch.obs().floats, &batch.action, &window, ActorReducer::Mean, limit, None);
+        let judged = td3.critic.judge(batch.obs().floats, &batch.action, &window, ActorReducer::Mean, limit, None);
         judged.by.by_action
     };
     let norm = |row: &[f32]| row.iter().map(|x| x * x).sum::<f32>().sqrt();
