@@ -41,6 +41,9 @@ pub struct Learn {
     /// Leave out runs that are recorded already
     #[arg(long)]
     missing: bool,
+    /// Leave out the rows that must miss their marks
+    #[arg(long)]
+    no_controls: bool,
     /// Use this program instead of building one
     #[arg(long, value_name = "FILE")]
     binary: Option<PathBuf>,
@@ -51,7 +54,7 @@ pub struct Learn {
     #[arg(long)]
     fast: bool,
     /// Trains nothing: judges what is recorded. Every name needs a row with test seeds, and 95 % of these rows must be met
-    #[arg(long, conflicts_with_all = ["only", "seeds", "test_seeds", "missing", "binary", "fast"])]
+    #[arg(long, conflicts_with_all = ["only", "seeds", "test_seeds", "missing", "no_controls", "binary", "fast"])]
     check: bool,
 }
 
@@ -92,7 +95,8 @@ impl Learn {
             Some(count) => seeds::of(row.config, row.seen, count),
         };
         let named = |row: &Row| self.only.is_empty() || self.only.iter().any(|only| row.matches(only));
-        let wanted = |row: &&Row| (row.fast || !self.fast) && named(row);
+        let allowed = |row: &Row| (row.fast || !self.fast) && !(self.no_controls && row.control.is_some());
+        let wanted = |row: &&Row| allowed(row) && named(row);
         let rows: Vec<&'static Row> = MATRIX.iter().filter(wanted).collect();
         if rows.is_empty() {
             let known: Vec<&str> = MATRIX.iter().filter(|row| row.control.is_none()).map(|row| row.config).collect();
