@@ -48,7 +48,7 @@ pub mod two_hot;
 pub use attention::{Transformer, TransformerPass, TransformerSpec};
 pub use buffers::{Pooled, take as recycled};
 pub use burn::tensor::{Device, Tensor};
-pub use conv::{ConvLayer, ConvNet, ConvSpec};
+pub use conv::{ConvLayer, ConvNet, ConvPass, ConvSpec};
 pub use decoder::{Decoder, DecoderSpec};
 pub use distributions::sampling::tanh_gaussian;
 pub use distributions::{Distribution, LogStdBounds, tanh_gaussian_log_prob, tanh_gaussian_sample};
@@ -60,9 +60,9 @@ pub use init::Init;
 pub use kernels::activation::Activation;
 pub use kernels::dispatch::{SimdLevel, limit_simd};
 pub use kernels::math;
-pub use kfac::{Kfac, WIDEST_FACTOR};
+pub use kfac::{Captured, Kfac, WIDEST_FACTOR};
 pub use layout::TensorLayout;
-pub use mlp::{Captured, Mlp, MlpPass, MlpSpec};
+pub use mlp::{Mlp, MlpPass, MlpSpec};
 pub use named::NamedTensors;
 pub use optim::{
     Adam, AdamConfig, LaProp, LaPropConfig, Optimizer, OptimizerConfig, RmsProp, RmsPropConfig, Sgd, SgdConfig,

@@ -145,6 +145,7 @@ pub const CASES: &[Case] = &[
     case("trpo_box", "trpo/pendulum", 4200, &[]).sees(3),
     case("ppg", "ppg/cartpole", 2100, &[]).sees(4),
     case("acktr", "acktr/cartpole", 1500, &[]).sees(4),
+    case("acktr_images", "acktr/catch", 600, &[]),
     case("acer", "acer/cartpole", 1500, &[]).sees(4),
     case("rnd", "rnd/mountain_car", 5200, &[]).sees(2),
     case("icm", "icm/mountain_car", 5200, &[]).sees(2),

@@ -3,8 +3,11 @@
 pub(crate) mod composed;
 pub(crate) mod convolution;
 mod onnx;
+mod pass;
 mod passes;
 pub(crate) mod windows;
+
+pub use pass::ConvPass;
 
 use crate::burn::tensor::Tensor;
 use crate::error::NnError;
@@ -116,6 +119,11 @@ impl ConvSpec {
     /// Values per image after the last layer.
     pub fn features(&self) -> usize {
         self.output_shape().iter().product()
+    }
+
+    /// Numbers that each layer takes at every position: those of a patch.
+    pub fn patch_lens(&self) -> Vec<usize> {
+        self.convolutions().iter().map(|conv| conv.window.patch_len()).collect()
     }
 
     /// Number of parameters.

@@ -63,14 +63,28 @@ impl ImageNetwork for ConvSpec {
         }
     }
 
-    fn chunk_backward(&self, trace: Trace<'_>, mut grad_params: Option<&mut [f32]>, mut grad_x: Option<&mut [f32]>) {
+    fn chunk_backward(&self, trace: Trace<'_>, mut grad_params: Option<&mut [f32]>, grad_x: Option<&mut [f32]>) {
+        if let Some(total) = grad_params.as_deref_mut() {
+            total.fill(0.0);
+        }
+        self.go_back(trace, grad_params, grad_x, |_, _, _| {});
+    }
+}
+
+impl ConvSpec {
+    /// From the last layer to the first, adding to `grad_params`. `seen` is shown each layer's number, its inputs, and the gradient
+    /// at its weighted sums.
+    pub(super) fn go_back(
+        &self,
+        trace: Trace<'_>,
+        mut grad_params: Option<&mut [f32]>,
+        mut grad_x: Option<&mut [f32]>,
+        mut seen: impl FnMut(usize, Pixels<'_>, &[f32]),
+    ) {
         let (convolutions, images) = (self.convolutions(), trace.images);
         let mut end = trace.values.len();
         let mut grad = Pooled::new(trace.grad_out.len());
         grad.copy_from_slice(trace.grad_out);
-        if let Some(total) = grad_params.as_deref_mut() {
-            total.fill(0.0);
-        }
         for (index, conv) in convolutions.iter().enumerate().rev() {
             // This layer's outputs, and the outputs of the one below, which are its inputs.
             let is_last = index + 1 == convolutions.len();
@@ -93,6 +107,7 @@ impl ImageNetwork for ConvSpec {
             let grad_below = if index > 0 { below.as_deref_mut() } else { grad_x.as_deref_mut() };
             let layer = ConvTrace { x: input, params: trace.params, activation: self.activation, activated, normal };
             conv.backward(layer, &mut grad, grad_params.as_deref_mut(), grad_below);
+            seen(index, input, &grad);
             if let Some(below) = below {
                 grad = below;
             }

@@ -61,6 +61,12 @@ impl<'a> Patches<'a> {
         Left::Gathered { values: self.values, rows: self.starts, steps: self.places }
     }
 
+    /// As they are, value by value, to be copied out.
+    pub fn values(self) -> impl Iterator<Item = impl Iterator<Item = f32> + 'a> + 'a {
+        let Self { values, starts, places } = self;
+        starts.iter().map(move |start| places.iter().map(move |place| values[(start + place) as usize]))
+    }
+
     pub fn transposed(self) -> Left<'a> {
         Left::Gathered { values: self.values, rows: self.places, steps: self.starts }
     }

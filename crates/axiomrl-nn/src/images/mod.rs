@@ -5,7 +5,7 @@ pub(crate) mod onnx;
 mod op;
 mod passes;
 
-pub use passes::{ImageNetwork, KeptMut, Pixels, Trace};
+pub use passes::{ImageNetwork, Kept, KeptMut, Pixels, Trace, backward, chunks, forward};
 
 use crate::burn::tensor::Tensor;
 use crate::init::Init;

@@ -68,7 +68,7 @@ impl<S: ImageNetwork, const N: usize> Backward<Flex, N> for ImageBackward<S> {
         let mut grad_params = params_node.as_ref().map(|_| buffers::take(params.len()));
         let mut grad_x = x_node.as_ref().map(|_| buffers::take(x.pixels().len()));
         let (dp, dx) = (grad_params.as_deref_mut(), grad_x.as_deref_mut());
-        passes::backward(&*spec, images, x.pixels(), &params, &kept, &out, &grad_out, dp, dx);
+        passes::backward(&*spec, kept.trace(images, x.pixels(), &params, &out, &grad_out), dp, dx);
         if let (Some(node), Some(grad)) = (params_node, grad_params) {
             grads.register::<Flex>(node.id, wrap(grad, params.shape()));
         }

@@ -70,6 +70,18 @@ impl Kept {
         let (values, choices) = net.kept_each();
         Self { values: Pooled::new(images * values), choices: vec![0; images * choices] }
     }
+
+    /// All that a backward pass reads, of a forward pass over `images` images that filled this.
+    pub fn trace<'a>(
+        &'a self,
+        images: usize,
+        x: Pixels<'a>,
+        params: &'a [f32],
+        out: &'a [f32],
+        grad_out: &'a [f32],
+    ) -> Trace<'a> {
+        Trace { images, x, params, values: &self.values, choices: &self.choices, out, grad_out }
+    }
 }
 
 /// One chunk's stretch of [`Kept`].
@@ -154,48 +166,48 @@ pub fn forward(
     );
 }
 
-/// Writes the gradients wanted; `out` and `grad_out` are the outputs and the gradient of the loss with respect to them.
-pub fn backward(
-    net: &impl ImageNetwork,
-    images: usize,
-    x: Pixels<'_>,
-    params: &[f32],
-    kept: &Kept,
-    out: &[f32],
-    grad_out: &[f32],
-    grad_params: Option<&mut [f32]>,
-    grad_x: Option<&mut [f32]>,
-) {
-    let trace = Trace { images, x, params, values: &kept.values, choices: &kept.choices, out, grad_out };
-    let Some(half) = split(net, images) else {
-        return net.chunk_backward(trace, grad_params, grad_x);
-    };
+/// The chunks of a batch, as the forward pass cut it, each with its stretch of every buffer.
+pub fn chunks<'a>(net: &impl ImageNetwork, trace: Trace<'a>) -> Vec<Trace<'a>> {
+    let Some(half) = split(net, trace.images) else { return vec![trace] };
     let (row_in, row_out) = net.row_lens();
     let (values_each, choices_each) = net.kept_each();
-    let (x_first, x_second) = x.split_at(half * row_in);
+    let (x_first, x_second) = trace.x.split_at(half * row_in);
     let (values_first, values_second) = trace.values.split_at(half * values_each);
     let (choices_first, choices_second) = trace.choices.split_at(half * choices_each);
-    let (out_first, out_second) = out.split_at(half * row_out);
-    let (grad_first, grad_second) = grad_out.split_at(half * row_out);
+    let (out_first, out_second) = trace.out.split_at(half * row_out);
+    let (grad_first, grad_second) = trace.grad_out.split_at(half * row_out);
     let first = Trace {
         images: half,
         x: x_first,
-        params,
+        params: trace.params,
         values: values_first,
         choices: choices_first,
         out: out_first,
         grad_out: grad_first,
     };
     let second = Trace {
-        images: images - half,
+        images: trace.images - half,
         x: x_second,
-        params,
+        params: trace.params,
         values: values_second,
         choices: choices_second,
         out: out_second,
         grad_out: grad_second,
     };
-    let (dx_first, dx_second) = grad_x.map(|g| g.split_at_mut(half * row_in)).unzip();
+    vec![first, second]
+}
+
+/// Writes the gradients wanted.
+pub fn backward(
+    net: &impl ImageNetwork,
+    trace: Trace<'_>,
+    grad_params: Option<&mut [f32]>,
+    grad_x: Option<&mut [f32]>,
+) {
+    let [first, second] = chunks(net, trace)[..] else {
+        return net.chunk_backward(trace, grad_params, grad_x);
+    };
+    let (dx_first, dx_second) = grad_x.map(|g| g.split_at_mut(first.x.len())).unzip();
     let mut total = grad_params;
     let mut partial = total.as_ref().map(|g| Pooled::new(g.len()));
     {

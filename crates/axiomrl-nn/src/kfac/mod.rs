@@ -1,15 +1,22 @@
-//! Kronecker-factored curvature of a multi-layer perceptron: the natural gradient, layer by layer.
+//! Kronecker-factored curvature of a network: the natural gradient, layer by layer.
 //!
 //! A layer's parameters, weights and below them the biases, are a matrix of inputs (and a 1) by outputs. Its curvature is taken
 //! to be `A ⊗ S`, with A the mean of `ā āᵀ` over its inputs and S that of `g gᵀ` over the gradients at its linear outputs, each of
 //! a row's own term. Both are running averages; their eigenvectors turn a gradient so that it can be divided, number by number.
+//!
+//! A convolution is such a layer at every position of its output: ā is the patch under the kernel. A position is taken to have
+//! nothing to do with another one, so the curvature is the sum of theirs: A the mean over images and positions, S the mean over
+//! images of sums over positions.
 
+mod captured;
 mod eigen;
 
+use crate::conv::ConvSpec;
 use crate::kernels::matmul::{Left, product, product_transposed};
-use crate::mlp::{Captured, Layer, MlpSpec};
+use crate::mlp::MlpSpec;
+pub use captured::Captured;
 use eigen::symmetric_eigen;
-use std::sync::Arc;
+use std::ops::Range;
 
 /// The widest factor whose eigenvectors are found in reasonable time.
 pub const WIDEST_FACTOR: usize = 513;
@@ -31,12 +38,12 @@ impl Factor {
         Self { n, mean: vec![0.0; n * n], values: vec![0.0; n], vectors: vec![0.0; n * n] }
     }
 
-    /// Takes in the mean of `x xᵀ` over rows, as a `share` of what is there.
-    fn count(&mut self, x: &[f32], share: f32) {
-        let (n, rows) = (self.n, x.len() / self.n);
+    /// Takes in a sum of `x xᵀ`, divided by `count`, as a `share` of what is there. The sum is over the rows that are shown.
+    fn count(&mut self, share: f32, count: usize, rows: impl FnOnce(&mut dyn FnMut(&[f32]))) {
+        let n = self.n;
         let mut fresh = vec![0.0; n * n];
-        product(&mut fresh, n, n, rows, Left::Transposed(x), x, false);
-        let scale = share / rows as f32;
+        rows(&mut |x| product(&mut fresh, n, n, x.len() / n, Left::Transposed(x), x, true));
+        let scale = share / count as f32;
         self.mean.iter_mut().zip(fresh).for_each(|(mean, fresh)| *mean = (1.0 - share).mul_add(*mean, scale * fresh));
     }
 
@@ -52,49 +59,68 @@ impl Factor {
     }
 }
 
+/// One layer's curvature.
+#[derive(Clone, Debug)]
+struct Layer {
+    /// Where its weights and biases lie: one matrix of inputs and a 1, by outputs.
+    at: Range<usize>,
+    /// That of its inputs, then that of its outputs.
+    factors: [Factor; 2],
+}
+
 /// The curvature of one network.
 #[derive(Clone, Debug)]
 pub struct Kfac {
-    spec: Arc<MlpSpec>,
-    /// For each layer that of its inputs, then that of its outputs.
-    factors: Vec<[Factor; 2]>,
+    layers: Vec<Layer>,
     /// Batches taken in.
     pub count: u64,
 }
 
 impl Kfac {
-    /// For a network without LayerNorm, of layers no wider than [`WIDEST_FACTOR`] allows; see [`Kfac::check`].
-    pub fn new(spec: Arc<MlpSpec>) -> Self {
-        let factors = spec.layers().map(|layer| [Factor::new(layer.inputs + 1), Factor::new(layer.outputs)]).collect();
-        Self { spec, factors, count: 0 }
+    /// For stacks of convolutions, one beside the other, and the layers that follow them: parameters and what is captured come in
+    /// this order. None of them may have norms; a layer's inputs and outputs must be fewer than [`WIDEST_FACTOR`].
+    pub fn new(stacks: &[&ConvSpec], layers: &MlpSpec) -> Self {
+        let mut kfac = Self { layers: Vec::new(), count: 0 };
+        for conv in stacks.iter().flat_map(|stack| stack.convolutions()) {
+            kfac.push(conv.window.patch_len(), conv.outputs);
+        }
+        layers.layers().for_each(|layer| kfac.push(layer.inputs, layer.outputs));
+        kfac
     }
 
-    /// The first width that is too large, if any.
-    pub fn check(spec: &MlpSpec) -> Result<(), usize> {
-        let widths = spec.layers().flat_map(|layer| [layer.inputs, layer.outputs]);
-        widths.into_iter().find(|&width| width >= WIDEST_FACTOR).map_or(Ok(()), Err)
+    fn push(&mut self, inputs: usize, outputs: usize) {
+        let from = self.layers.last().map_or(0, |before| before.at.end);
+        let factors = [Factor::new(inputs + 1), Factor::new(outputs)];
+        self.layers.push(Layer { at: from..from + (inputs + 1) * outputs, factors });
+    }
+
+    /// Number of parameters.
+    pub fn param_count(&self) -> usize {
+        self.layers.last().map_or(0, |last| last.at.end)
     }
 
     /// Takes in what a batch showed: the first one as it is, later ones as a `share`.
     pub fn observe(&mut self, captured: &[Captured], share: f32) {
+        assert_eq!(self.layers.len(), captured.len(), "something of every layer");
         let share = if self.count == 0 { 1.0 } else { share };
-        for ([inputs, outputs], layer) in self.factors.iter_mut().zip(captured) {
-            inputs.count(&with_ones(&layer.inputs, inputs.n - 1), share);
-            outputs.count(&layer.gradients, share);
+        for (Layer { factors: [inputs, outputs], .. }, layer) in self.layers.iter_mut().zip(captured) {
+            let rows = layer.gradients.len() / outputs.n;
+            let width = inputs.n - 1;
+            inputs.count(share, rows, |add| layer.each_block(width, add));
+            outputs.count(share, rows / layer.positions(), |add| add(&layer.gradients));
         }
         self.count += 1;
     }
 
     /// Finds the eigenvectors of the averages as they are now.
     pub fn refresh(&mut self) {
-        self.factors.iter_mut().flatten().for_each(Factor::refresh);
+        self.layers.iter_mut().flat_map(|layer| &mut layer.factors).for_each(Factor::refresh);
     }
 
     /// `(A ⊗ S + damping)⁻¹` times a gradient: turned into the eigenvectors, divided, turned back.
     pub fn precondition(&self, gradient: &[f32], damping: f32) -> Vec<f32> {
         let mut natural = vec![0.0; gradient.len()];
-        for (layer, [a, s]) in self.spec.layers().zip(&self.factors) {
-            let at = place(&layer);
+        for Layer { at, factors: [a, s] } in &self.layers {
             let (rows, columns) = (a.n, s.n);
             let (mut half, mut turned) = (vec![0.0; rows * columns], vec![0.0; rows * columns]);
             // Q_Aᵀ G Q_S
@@ -105,7 +131,7 @@ impl Kfac {
             }
             // Q_A · Q_Sᵀ
             product(&mut half, rows, columns, rows, Left::Rows(&a.vectors), &turned, false);
-            product_transposed(&mut natural[at], rows, columns, columns, &half, &s.vectors, false);
+            product_transposed(&mut natural[at.clone()], rows, columns, columns, &half, &s.vectors, false);
         }
         natural
     }
@@ -113,8 +139,8 @@ impl Kfac {
     /// `Σ ⟨Δ, A Δ S⟩` over the layers: twice the divergence that a step is expected to make, as the averages have it.
     pub fn quadratic(&self, step: &[f32]) -> f64 {
         let mut sum = 0.0;
-        for (layer, [a, s]) in self.spec.layers().zip(&self.factors) {
-            let step = &step[place(&layer)];
+        for Layer { at, factors: [a, s] } in &self.layers {
+            let step = &step[at.clone()];
             let (rows, columns) = (a.n, s.n);
             let (mut half, mut whole) = (vec![0.0; rows * columns], vec![0.0; rows * columns]);
             product(&mut half, rows, columns, rows, Left::Rows(&a.mean), step, false);
@@ -126,7 +152,8 @@ impl Kfac {
 
     /// The largest eigenvalue over the smallest one that is not rounding, of all factors.
     pub fn condition(&self) -> f32 {
-        let values = || self.factors.iter().flatten().flat_map(|factor| &factor.values).copied().filter(|&x| x > 0.0);
+        let factors = || self.layers.iter().flat_map(|layer| &layer.factors);
+        let values = || factors().flat_map(|factor| &factor.values).copied().filter(|&x| x > 0.0);
         let (smallest, largest) = (values().fold(f32::INFINITY, f32::min), values().fold(0.0, f32::max));
         if largest > 0.0 { largest / smallest } else { 1.0 }
     }
@@ -134,25 +161,15 @@ impl Kfac {
     /// The averages and their eigenvectors by name, for files.
     pub fn buffers_mut(&mut self) -> Vec<(String, &mut [f32])> {
         let mut buffers = Vec::new();
-        for (layer, pair) in self.factors.iter_mut().enumerate() {
-            for (factor, side) in pair.iter_mut().zip(["a", "s"]) {
-                buffers.push((format!("{layer}.{side}.mean"), &mut factor.mean[..]));
-                buffers.push((format!("{layer}.{side}.values"), &mut factor.values[..]));
-                buffers.push((format!("{layer}.{side}.vectors"), &mut factor.vectors[..]));
+        for (index, layer) in self.layers.iter_mut().enumerate() {
+            for (factor, side) in layer.factors.iter_mut().zip(["a", "s"]) {
+                buffers.push((format!("{index}.{side}.mean"), &mut factor.mean[..]));
+                buffers.push((format!("{index}.{side}.values"), &mut factor.values[..]));
+                buffers.push((format!("{index}.{side}.vectors"), &mut factor.vectors[..]));
             }
         }
         buffers
     }
-}
-
-/// Where a layer's weights and biases lie: one matrix of inputs and a 1, by outputs.
-fn place(layer: &Layer) -> std::ops::Range<usize> {
-    layer.offset..layer.offset + layer.len()
-}
-
-/// Rows with a 1 behind them, for the bias.
-fn with_ones(rows: &[f32], width: usize) -> Vec<f32> {
-    rows.chunks_exact(width).flat_map(|row| row.iter().copied().chain([1.0])).collect()
 }
 
 #[cfg(test)]

@@ -8,7 +8,6 @@ mod passes;
 mod spec;
 
 pub use pass::MlpPass;
-pub use passes::Captured;
 pub(crate) use spec::Layer;
 pub use spec::MlpSpec;
 

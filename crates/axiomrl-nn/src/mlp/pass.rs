@@ -4,9 +4,10 @@
 //! the same bits, and the cost of nodes, which is a good part of an update of a small network, is saved.
 
 use super::Mlp;
-use super::passes::{self, Captured, Input, Job, Trace};
+use super::passes::{self, Input, Job, Trace};
 use crate::buffers::Pooled;
 use crate::kernels::activation::Activation;
+use crate::kfac::Captured;
 
 /// The outputs of a network, and what its backward pass needs of how they came about.
 pub struct MlpPass<'a> {

@@ -1,6 +1,7 @@
 //! How a network begins: vectors as they are, images through convolutions that are learned with the rest.
 
 mod flat;
+mod pass;
 
 use crate::config::Problem;
 use crate::export::{Graph, NoGraph, Shown, Value};
@@ -9,6 +10,7 @@ use crate::state::{StateError, StateIo};
 use axiomrl_envs::{ObsRef, ObsSpace, Part, Space};
 use axiomrl_nn::{ConvNet, ConvSpec, Init, NnError, Params, ResidualNet, ResidualSpec, Tensor, leaf};
 pub use flat::Flatten;
+pub use pass::EncoderPass;
 use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -71,6 +73,19 @@ impl Vision {
     /// Whether these observations can be looked at in this way.
     pub fn check(self, space: &Space) -> Result<(), Problem> {
         ObsSpace::of(space).parts.iter().try_for_each(|part| self.spec(part).map(drop))
+    }
+
+    /// What would look at each of the images, if all of that are plain stacks of convolutions.
+    pub fn stacks(self, space: &ObsSpace) -> Result<Option<Vec<ConvSpec>>, Problem> {
+        let mut stacks = Vec::new();
+        for part in &space.parts {
+            match self.spec(part)? {
+                None => {}
+                Some(ImageEncoderSpec::Plain(spec)) => stacks.push(spec),
+                Some(ImageEncoderSpec::Residual(_)) => return Ok(None),
+            }
+        }
+        Ok(Some(stacks))
     }
 }
 
@@ -183,18 +198,21 @@ impl ObsEncoder {
         match (columns.len(), self.flat.width()) {
             (0, _) => self.flat.encode(obs),
             (1, 0) => Cow::Owned(columns.swap_remove(0)),
-            _ => {
-                let numbers = self.flat.encode(obs);
-                let mut out = Vec::with_capacity(rows * self.width());
-                for row in 0..rows {
-                    for column in std::iter::once(&numbers[..]).chain(columns.iter().map(Vec::as_slice)) {
-                        let width = column.len() / rows;
-                        out.extend_from_slice(&column[row * width..(row + 1) * width]);
-                    }
-                }
-                Cow::Owned(out)
+            _ => Cow::Owned(self.beside_numbers(obs, &columns.iter().map(Vec::as_slice).collect::<Vec<_>>())),
+        }
+    }
+
+    /// Numbers and choices, then the features of each image, row by row.
+    fn beside_numbers(&self, obs: ObsRef<'_>, features: &[&[f32]]) -> Vec<f32> {
+        let (rows, numbers) = (obs.rows, self.flat.encode(obs));
+        let mut out = Vec::with_capacity(rows * self.width());
+        for row in 0..rows {
+            for column in std::iter::once(&numbers[..]).chain(features.iter().copied()) {
+                let width = column.len() / rows;
+                out.extend_from_slice(&column[row * width..(row + 1) * width]);
             }
         }
+        out
     }
 
     /// As [`ObsEncoder::infer`], as nodes of a graph.

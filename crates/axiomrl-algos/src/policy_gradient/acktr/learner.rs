@@ -1,6 +1,7 @@
 //! A natural step of policy and value on each rollout.
 
 use super::AcktrConfig;
+use super::natural::{Direction, Natural, Pass, add, step_along, trust_scale};
 use crate::agent::{Learned, Setup, UpdateContext, finite};
 use crate::parts::checks::BuildError;
 use crate::policy_gradient::learner::{PolicyLearner, PolicyShape, PolicyUpdate, PolicyValue};
@@ -8,7 +9,7 @@ use crate::policy_gradient::minibatch::{Minibatch, PlayedSequences};
 use crate::policy_gradient::shared::{explained_variance, log_gradient, without_signal};
 use crate::regimes::Played;
 use crate::state::{StateError, StateIo};
-use axiomrl_nn::{Distribution, Kfac, Params};
+use axiomrl_nn::Distribution;
 use rand_distr::{Distribution as _, StandardNormal};
 
 #[cfg(test)]
@@ -27,70 +28,20 @@ pub struct AcktrUpdate {
     batch: Minibatch,
 }
 
-/// One network's curvature, and its momentum.
-struct Natural {
-    kfac: Kfac,
-    velocity: Vec<f32>,
-}
-
-impl Natural {
-    fn new(kfac: Kfac, params: &Params) -> Self {
-        Self { kfac, velocity: vec![0.0; params.as_slice().len()] }
-    }
-
-    fn visit_state(&mut self, name: &str, io: &mut StateIo<'_>) -> Result<(), StateError> {
-        io.floats(&format!("{name}.velocity"), &mut self.velocity)?;
-        io.value(&format!("{name}.count"), &mut self.kfac.count)?;
-        for (part, values) in self.kfac.buffers_mut() {
-            io.floats(&format!("{name}.factor.{part}"), values)?;
-        }
-        Ok(())
-    }
-}
-
 impl AcktrLearner {
     pub fn new(config: AcktrConfig, setup: &Setup) -> Result<Self, BuildError> {
         let shape = PolicyShape::new(config.vision, &config.hidden_sizes, config.activation, config.log_std_init);
-        let mut policy = PolicyValue::new(&shape, setup)?;
-        let [actor, critic] = policy.net.mlps();
+        let policy = PolicyValue::new(&shape, setup)?;
+        let [actor, critic] = policy.net.apart().map(|(encoder, layers)| Natural::new(encoder, layers));
         let rule = AcktrUpdate {
-            policy: Natural::new(Kfac::new(actor.spec.clone()), &actor.params),
-            value: Natural::new(Kfac::new(critic.spec.clone()), &critic.params),
+            policy: actor,
+            value: critic,
             log_std_velocity: vec![0.0; policy.log_std.as_slice().len()],
             batch: Minibatch::default(),
             config,
         };
         Ok(Self { policy, rule })
     }
-}
-
-/// A gradient and what curvature makes of it.
-struct Direction {
-    gradient: Vec<f32>,
-    natural: Vec<f32>,
-}
-
-impl Direction {
-    /// gradient · natural
-    fn product(&self) -> f64 {
-        self.gradient.iter().zip(&self.natural).map(|(g, n)| f64::from(*g) * f64::from(*n)).sum()
-    }
-}
-
-/// min(1, √(κ / (η² Σ G·N))): how much of the step the region leaves.
-fn trust_scale(trust_region: f32, rate: f32, product: f64) -> f32 {
-    let scale = (f64::from(trust_region) / (f64::from(rate).powi(2) * product)).sqrt();
-    if product > 0.0 && rate > 0.0 { scale.min(1.0) as f32 } else { 1.0 }
-}
-
-/// m ← momentum · m + ν N, and the step that it makes: -η (1 - momentum) m.
-fn step_along(velocity: &mut [f32], natural: &[f32], scale: f32, rate: f32, momentum: f32) -> Vec<f32> {
-    velocity.iter_mut().zip(natural).for_each(|(m, n)| *m = momentum * *m + scale * n);
-    velocity.iter().map(|m| -rate * (1.0 - momentum) * m).collect()
-}
-
-fn add(params: &mut Params, step: &[f32]) {
-    params.make_mut().iter_mut().zip(step).for_each(|(p, s)| *p += s);
 }
 
 /// The gradient of log pi of each step's action by its head, each row its own.
@@ -118,9 +69,9 @@ impl PolicyUpdate for AcktrUpdate {
             without_signal(&mut self.batch.advantage, context.rng);
         }
         let (batch, family, log_std) = (&self.batch, &policy.distribution, policy.log_std.as_slice().to_vec());
-        let (x, rows) = (policy.net.input(batch.sequences()), batch.len());
-        let [actor, critic] = policy.net.mlps();
-        let (acted, valued) = (actor.pass(&x, rows, None), critic.pass(&x, rows, None));
+        let (obs, rows, [actor, critic]) = (batch.sequences().obs, batch.len(), policy.net.apart());
+        let looks = [actor.0.pass(obs), critic.0.pass(obs)];
+        let (acted, valued) = (Pass::new(&looks[0], actor.1, rows), Pass::new(&looks[1], critic.1, rows));
 
         // The curvature: of log pi for the policy, of a draw around what it says for the value.
         let slopes = log_prob_slopes(family, acted.outputs(), &log_std, batch);
@@ -142,13 +93,14 @@ impl PolicyUpdate for AcktrUpdate {
             natural: natural.kfac.precondition(&gradient, config.damping),
             gradient,
         };
-        let of_policy = direction(acted.params_gradient(&by_head.head).to_vec(), &self.policy);
-        let of_value = direction(valued.params_gradient(&by_values).to_vec(), &self.value);
+        let of_policy = direction(acted.params_gradient(&by_head.head), &self.policy);
+        let of_value = direction(valued.params_gradient(&by_values), &self.value);
         // A log standard deviation has information 2.
         let natural = by_head.log_std.iter().map(|g| g / (2.0 + config.damping)).collect();
         let of_log_std = Direction { gradient: by_head.log_std, natural };
         let old_heads = acted.outputs().to_vec();
         drop((acted, valued));
+        drop(looks);
 
         // One scale for all, then momentum
         let product = of_policy.product() + of_value.product() + of_log_std.product();
@@ -157,10 +109,8 @@ impl PolicyUpdate for AcktrUpdate {
         let step = step_along(&mut self.policy.velocity, &of_policy.natural, scale, rate, momentum);
         let value_step = step_along(&mut self.value.velocity, &of_value.natural, scale, rate, momentum);
         let log_std_step = step_along(&mut self.log_std_velocity, &of_log_std.natural, scale, rate, momentum);
-        let [actor, critic] = policy.net.mlps();
-        add(&mut actor.params, &step);
-        add(&mut critic.params, &value_step);
-        add(&mut policy.log_std, &log_std_step);
+        add(policy.net.policy_params(&mut policy.log_std), &[&step[..], &log_std_step].concat());
+        add(policy.net.value_params(), &value_step);
 
         // What the step was expected to come to, and what it came to
         let by_log_std: f64 = log_std_step.iter().map(|s| 2.0 * f64::from(*s).powi(2)).sum();

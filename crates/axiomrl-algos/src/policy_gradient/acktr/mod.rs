@@ -16,6 +16,9 @@
 //! ```
 //!
 //! **Details that matter.**
+//! - A convolution is a layer whose inputs are patches: A is the mean over images and positions, S the mean over images of sums over
+//!   positions. That takes what happens at two positions of an image to be independent. Convolutions have their part in every
+//!   sum above; policy and value look with networks of their own.
 //! - The gradients in S are not those of the loss: they are of log pi of the actions that were taken, one row at a time, and for
 //!   the value of a draw around what it says. Advantages have no part in curvature.
 //! - Averages begin with the first rollout's and take in a hundredth of each one after. Their eigenvectors are found anew every
@@ -27,13 +30,16 @@
 //! - Masked actions have probability zero and receive no gradient.
 //! - `shuffle_advantages: true` takes the signal away and leaves everything else: nothing must be learned then.
 //!
-//! **What is left out.** Box actions: with rollouts this short their mean wanders off to where nothing pulls it back. Factors of
-//! convolutions, so images (unless `vision: flat`), layers of more than 512 numbers, memories, and one torso for policy and value.
+//! **What is left out.** Box actions: with rollouts this short their mean wanders off to where nothing pulls it back. Layers that
+//! take more than 512 numbers, whose eigenvectors take too long to find: images have to be small, so that no more features are left
+//! of them (with `vision: small` up to 16 pixels a side, or 24 to 32), and `vision: nature` has patches of 576. The residual network
+//! (`vision: impala`), memories, and one torso for policy and value.
 //!
 //! **Reference.** Wu and others, Scalable trust-region method for deep reinforcement learning using Kronecker-factored
-//! approximation, 2017.
+//! approximation, 2017. Grosse and Martens, A Kronecker-factored approximate Fisher matrix for convolution layers, 2016.
 
 mod learner;
+mod natural;
 
 use crate::agent::Setup;
 use crate::config::{Problem, settings};
@@ -43,7 +49,7 @@ use crate::regimes::{Learner, RolloutSettings};
 use crate::registry::Algorithm;
 use axiomrl_core::Schedule;
 use axiomrl_envs::ObsSpace;
-use axiomrl_nn::{Activation, WIDEST_FACTOR};
+use axiomrl_nn::{Activation, ConvSpec, WIDEST_FACTOR};
 use learner::AcktrLearner;
 
 settings! {
@@ -111,27 +117,43 @@ impl Algorithm for Acktr {
     type Config = AcktrConfig;
 
     fn check_setup(config: &AcktrConfig, setup: &Setup) -> Result<(), Problem> {
-        let space = ObsSpace::of(setup.observation_space());
-        let looks = config.vision != Vision::Flat && space.parts.iter().any(|part| part.image_shape().is_some());
-        Problem::when(looks, &["vision"], || {
-            "ACKTR factors fully connected layers alone, and there are images to look at; set `vision: flat`, or take `a2c`"
-                .to_owned()
-        })?;
         let widest = config.hidden_sizes.iter().copied().max().unwrap_or(0);
         Problem::when(widest >= WIDEST_FACTOR, &["hidden_sizes"], || {
             format!("a layer of {widest} is too wide to factor; {} is the most", WIDEST_FACTOR - 1)
         })?;
-        let inputs = Flatten::without_images(&space, |_| false).width();
-        Problem::when(inputs >= WIDEST_FACTOR, &[], || {
-            format!(
-                "{inputs} numbers of an observation are too many to factor; {} is the most: take `a2c`",
-                WIDEST_FACTOR - 1
-            )
-        })
+        let space = ObsSpace::of(setup.observation_space());
+        let Some(found) = obstacle(config.vision, &space)? else { return Ok(()) };
+        let fits = |vision: &Vision| matches!(obstacle(*vision, &space), Ok(None));
+        let remedy = match [Vision::Small, Vision::Flat].into_iter().find(fits) {
+            Some(Vision::Small) => "set `vision: small`",
+            Some(_) => "set `vision: flat`",
+            None => "take `a2c`",
+        };
+        let keys: &[&str] = if space.parts.iter().any(|part| part.image_shape().is_some()) { &["vision"] } else { &[] };
+        Err(Problem::new(keys, format!("{found}; {remedy}")))
     }
 
     fn build(config: AcktrConfig, setup: &Setup) -> Result<Learner, BuildError> {
         let settings = config.rollout();
         Ok(Learner::OnPolicy(Box::new(AcktrLearner::new(config, setup)?), settings))
     }
+}
+
+/// Why a network that looks at these observations in this way cannot be factored, if so.
+fn obstacle(vision: Vision, space: &ObsSpace) -> Result<Option<String>, Problem> {
+    let Some(stacks) = vision.stacks(space)? else {
+        return Ok(Some("ACKTR factors plain stacks of convolutions, and the residual network is none".to_owned()));
+    };
+    let most = WIDEST_FACTOR - 1;
+    if let Some(patch) = stacks.iter().flat_map(ConvSpec::patch_lens).find(|&patch| patch > most) {
+        return Ok(Some(format!(
+            "a convolution over patches of {patch} numbers is too wide to factor, {most} is the most"
+        )));
+    }
+    let numbers = Flatten::without_images(space, |_| vision != Vision::Flat).width();
+    let inputs = numbers + stacks.iter().map(ConvSpec::features).sum::<usize>();
+    let what = if stacks.is_empty() { "numbers" } else { "numbers and features" };
+    Ok((inputs > most).then(|| {
+        format!("{inputs} {what} of an observation are too many for a layer to be factored, {most} is the most")
+    }))
 }

@@ -3,6 +3,7 @@
 use super::{PolicyValueNet, columns, there_is};
 use crate::agent::Diverged;
 use crate::parts::descend::{Loss, ParamGroup};
+use crate::parts::input::ObsEncoder;
 use crate::parts::torso::Sequences;
 use crate::parts::tracked::Trainable;
 use axiomrl_nn::{Mlp, Params, fused_loss};
@@ -39,9 +40,11 @@ impl PolicyValueNet {
         &mut self.policy
     }
 
-    /// The networks of policy and value, where there is nothing before them that learns.
-    pub fn mlps(&mut self) -> [&mut Mlp; 2] {
-        [&mut self.policy, &mut self.value]
+    /// The network of the policy, and that of the value: what looks at observations, and the layers after it. For networks apart
+    /// without a memory.
+    pub fn apart(&self) -> [(&ObsEncoder, &Mlp); 2] {
+        let of_value = self.value_torso.as_ref().unwrap_or(&self.torso);
+        [(&self.torso.input, &self.policy), (&of_value.input, &self.value)]
     }
 
     /// What the networks are shown, where nothing before them learns.

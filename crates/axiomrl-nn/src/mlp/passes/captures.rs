@@ -4,15 +4,7 @@ use super::backward::{Trace, before_activation};
 use super::saved::{layers_with_inputs, saved_len};
 use super::{Chunk, Input, Job, Split};
 use crate::buffers::Pooled;
-
-/// One layer's part in a backward pass.
-#[derive(Clone, Debug, Default)]
-pub struct Captured {
-    /// `[rows, inputs]`
-    pub inputs: Vec<f32>,
-    /// `[rows, outputs]`, before the activation.
-    pub gradients: Vec<f32>,
-}
+use crate::kfac::Captured;
 
 /// All layers of a single network, from the first to the last.
 pub fn captures(job: Job<'_>, x: Input<'_>, trace: Trace<'_>) -> Vec<Captured> {

@@ -13,7 +13,7 @@ mod slopes;
 mod tangents;
 
 pub use backward::{Trace, backward};
-pub use captures::{Captured, captures};
+pub use captures::captures;
 pub use forward::forward;
 pub use saved::saved_len;
 pub use slopes::slopes;
