@@ -1,11 +1,13 @@
-//! The chores of the project: `cargo xtask <test|lint|same|learn|bench|docs|toy|browser>`, one file per command.
+//! The chores of the project: `cargo xtask <test|lint|same|learn|parity|bench|docs|toy|browser>`, one file per command.
 
 mod bench;
 mod binary;
 mod browser;
 mod docs;
 mod learn;
+mod parity;
 mod python;
+mod queue;
 mod same;
 mod scratch;
 mod shell;
@@ -31,6 +33,7 @@ enum Command {
     Lint,
     Same(same::Same),
     Learn(learn::Learn),
+    Parity(parity::Parity),
     Bench(bench::Bench),
     Docs(docs::Docs),
     /// Adds a toy algorithm to a copy of the repository as CONTRIBUTING.md says, and tests and trains it there
@@ -44,6 +47,7 @@ fn main() -> ExitCode {
         Command::Lint => test::lint(),
         Command::Same(command) => command.run(),
         Command::Learn(command) => command.run(),
+        Command::Parity(command) => command.run(),
         Command::Bench(command) => command.run(),
         Command::Docs(command) => command.run(),
         Command::Toy => toy::toy(),
