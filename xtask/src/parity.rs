@@ -81,7 +81,7 @@ impl Parity {
                 None => Binary::build()?,
                 Some(program) => Binary::copy_of(program, "parity")?,
             };
-            let scratch = Scratch::new("parity")?;
+            let scratch = Scratch::new("parity-runs")?;
             let run = |job: &Job| match job.side {
                 Side::Ours => runs::ours(&binary, &other, job.work, job.seed, scratch.path()),
                 Side::Theirs => runs::theirs(&other, job.work, job.seed),

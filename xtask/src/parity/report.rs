@@ -116,10 +116,13 @@ fn seconds(runs: &[&Run]) -> String {
 }
 
 fn settings(work: &Work) -> String {
-    let word = |setting: &Setting| match (setting.theirs, setting.ours) {
-        ("", ours) => format!("(`{ours}`) {}", setting.value),
-        (theirs, ours) if theirs == ours || ours.is_empty() => format!("`{theirs}` {}", setting.value),
-        (theirs, ours) => format!("`{theirs}` (`{ours}`) {}", setting.value),
+    let word = |setting: &Setting| {
+        let value = in_words(setting.value);
+        match (setting.theirs, setting.ours) {
+            ("", ours) => format!("(`{ours}`) {value}"),
+            (theirs, ours) if theirs == ours || ours.is_empty() => format!("`{theirs}` {value}"),
+            (theirs, ours) => format!("`{theirs}` (`{ours}`) {value}"),
+        }
     };
     let words: Vec<String> = work.settings.iter().map(word).collect();
     let envs = if work.envs == 1 { "1 environment".to_owned() } else { format!("{} environments", work.envs) };
@@ -128,6 +131,12 @@ fn settings(work: &Work) -> String {
     let note = if work.note.is_empty() { String::new() } else { format!(" {}", work.note) };
     let steps = work.steps;
     format!("\n**{}**: {env}, {steps} steps, {envs}{normalize}; {}.{note}\n", work.title, words.join(", "))
+}
+
+/// JSON for those who read.
+fn in_words(value: &str) -> String {
+    let schedule = value.strip_prefix("{\"linear\": [").and_then(|rest| rest.strip_suffix("]}")?.split_once(", "));
+    schedule.map_or_else(|| value.replace('"', ""), |(from, to)| format!("from {from} to {to} in a line"))
 }
 
 #[cfg(test)]
@@ -176,6 +185,11 @@ mod tests {
         assert!(row.contains("| 2 | 2 | no difference shown |"), "{row}");
         assert!(text.contains("(`ppo_acrobot`) | 0 |  |  |  |  |  |  | not run yet |"), "{text}");
         assert!(text.contains("`buffer_size` (`buffer_capacity`) 100000, `learning_starts` 1000"), "{text}");
+        assert!(
+            text.contains("(`hidden_sizes`) [256, 256], `policy_kwargs.activation_fn` (`activation`) relu."),
+            "{text}"
+        );
+        assert!(text.contains("`clip_range` (`clip_coef`) from 0.2 to 0.0 in a line"), "{text}");
         assert!(text.contains("The other side is SB3 1.0."));
     }
 }
