@@ -43,12 +43,11 @@ pub fn ours(binary: &Binary, other: &Other, work: &Work, seed: u64, folder: &Pat
     Ok(Run { work: work.id.to_owned(), side: Side::Ours, seed, mean_reward, seconds, steps: summary.steps })
 }
 
-/// One evaluation, at the end, and no checkpoint before it.
+/// One evaluation, at the end, and no checkpoint before it. What an algorithm without a run file would choose by itself, such as
+/// normalised observations, is said either way.
 fn our_settings(work: &Work) -> Vec<String> {
     let mut all: Vec<String> = ["eval_interval=0", "checkpoint_interval=0"].map(str::to_owned).into();
-    if work.normalize {
-        all.extend(["normalize_observation=true", "normalize_reward=true"].map(str::to_owned));
-    }
+    all.extend(["normalize_observation", "normalize_reward"].map(|key| format!("{key}={}", work.normalize)));
     let own = work.settings.iter().filter(|setting| !setting.ours.is_empty());
     all.extend(own.map(|setting| format!("algo_kwargs.{}={}", setting.ours, setting.value)));
     all
@@ -113,6 +112,8 @@ mod tests {
         let all = our_settings(work);
         assert!(all.contains(&"algo_kwargs.num_steps=32".to_owned()), "{all:?}");
         assert!(all.contains(&"normalize_reward=true".to_owned()));
+        let plain = our_settings(named(&["ppo_cartpole".to_owned()]).unwrap()[0]);
+        assert!(plain.contains(&"normalize_observation=false".to_owned()), "{plain:?}");
         assert!(all.iter().all(|set| !set.contains("enable_critic_lstm") && !set.contains("kwargs.=")), "{all:?}");
     }
 
