@@ -22,9 +22,14 @@ def arguments(works, more=lambda parser: None):
     unknown = set(options.work) - set(works)
     if unknown:
         parser.error(f"unknown work {sorted(unknown)}; this peer has {sorted(works)}")
-    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS"):
-        os.environ[name] = str(options.threads)
+    limit(options.threads)
     return options
+
+
+def limit(threads):
+    """Most numerical libraries ask these variables."""
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS"):
+        os.environ[name] = str(threads)
 
 
 def pin(threads):

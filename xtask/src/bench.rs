@@ -4,7 +4,7 @@ mod growth;
 mod loops;
 mod machine;
 mod memory;
-mod peers;
+pub mod peers;
 mod pixels;
 mod startup;
 mod updates;

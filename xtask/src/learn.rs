@@ -5,11 +5,12 @@ mod controls;
 mod matrix;
 mod record;
 mod report;
-mod seeds;
-mod statistics;
+pub mod seeds;
+pub mod statistics;
 
 use crate::binary::Binary;
 use crate::docs;
+use crate::queue::work_off;
 use crate::scratch::Scratch;
 use crate::shell::root;
 use anyhow::{Result, bail};
@@ -18,7 +19,6 @@ use matrix::{MATRIX, Row};
 use record::{Record, Records};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::time::Instant;
 
 /// Episodes of the evaluation that decides.
@@ -114,32 +114,19 @@ fn run_all(
     folder: &Path,
     records: &mut Records,
 ) -> Result<Vec<(&'static Row, Record)>> {
-    let queue = Mutex::new(jobs.iter());
-    let results = Mutex::new((records, Vec::new()));
-    let worker = || -> Result<()> {
-        loop {
-            let Some(job) = lock(&queue).next() else { return Ok(()) };
-            let record = run(binary, job, folder)?;
-            let mut results = lock(&results);
+    let mut done = Vec::new();
+    work_off(
+        jobs,
+        at_once,
+        |job| run(binary, job, folder),
+        |job, record| {
             println!("{}", report::line(job.row, &record));
-            results.0.put(record.clone())?;
-            results.1.push((job.row, record));
-        }
-    };
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..at_once).map(|_| scope.spawn(worker)).collect();
-        workers.into_iter().try_for_each(|handle| match handle.join() {
-            Ok(outcome) => outcome,
-            Err(_) => bail!("a worker thread panicked"),
-        })
-    })?;
-    let (_, done) = results.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+            records.put(record.clone())?;
+            done.push((job.row, record));
+            Ok(())
+        },
+    )?;
     Ok(done)
-}
-
-/// A worker that panicked is reported when it is joined; what it held is still in order.
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 fn run(binary: &Binary, job: &Job, folder: &Path) -> Result<Record> {

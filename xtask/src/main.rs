@@ -1,4 +1,4 @@
-//! The chores of the project: `cargo xtask <test|lint|same|learn|bench|docs|toy|mutants|browser>`, one file per command.
+//! The chores of the project: `cargo xtask <test|lint|same|learn|parity|bench|docs|toy|mutants|browser>`, one file per command.
 
 mod bench;
 mod binary;
@@ -7,7 +7,9 @@ mod copy;
 mod docs;
 mod learn;
 mod mutants;
+mod parity;
 mod python;
+mod queue;
 mod same;
 mod scratch;
 mod shell;
@@ -33,6 +35,7 @@ enum Command {
     Lint,
     Same(same::Same),
     Learn(learn::Learn),
+    Parity(parity::Parity),
     Bench(bench::Bench),
     Docs(docs::Docs),
     /// Adds a toy algorithm to a copy of the repository as CONTRIBUTING.md says, and tests and trains it there
@@ -47,6 +50,7 @@ fn main() -> ExitCode {
         Command::Lint => test::lint(),
         Command::Same(command) => command.run(),
         Command::Learn(command) => command.run(),
+        Command::Parity(command) => command.run(),
         Command::Bench(command) => command.run(),
         Command::Docs(command) => command.run(),
         Command::Toy => toy::toy(),

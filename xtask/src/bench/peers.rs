@@ -3,11 +3,11 @@
 mod agents;
 mod figures;
 mod ours;
-mod peer;
+pub mod peer;
 mod report;
 mod results;
 mod rows;
-mod venv;
+pub mod venv;
 mod works;
 
 use super::machine::Machine;

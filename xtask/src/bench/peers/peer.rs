@@ -139,7 +139,7 @@ impl ReadyPeer {
 }
 
 /// Python says what went wrong in the last line.
-fn last_line(text: &str) -> &str {
+pub fn last_line(text: &str) -> &str {
     text.trim().lines().last().unwrap_or("it said nothing")
 }
 
