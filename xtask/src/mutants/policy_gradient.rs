@@ -141,7 +141,7 @@ pub const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "acktr_trust_region_root",
         what: "ACKTR's step is scaled by the square of what the region leaves",
-        file: "axiomrl-algos/src/policy_gradient/acktr/learner.rs",
+        file: "axiomrl-algos/src/policy_gradient/acktr/natural.rs",
         find: "(f64::from(trust_region) / (f64::from(rate).powi(2) * product)).sqrt()",
         replace: "f64::from(trust_region) / (f64::from(rate).powi(2) * product)",
         filter: "policy_gradient::acktr",
