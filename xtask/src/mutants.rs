@@ -13,12 +13,12 @@ mod weave;
 mod world_models;
 
 use crate::copy::copy;
+use crate::queue::work_off;
 use crate::shell::root;
 use anyhow::{Result, bail, ensure};
 use clap::Args;
 use run::{Binaries, Outcome, Tests};
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
@@ -167,21 +167,17 @@ fn limits(binaries: &Binaries, chosen: &[&Mutant], jobs: usize) -> Result<BTreeM
 
 /// Works on all of them, `jobs` at a time; gives what came out, in their order, or the first error.
 fn in_parallel<T: Sync, R: Send>(jobs: usize, all: &[T], work: impl Fn(&T) -> Result<R> + Sync) -> Result<Vec<R>> {
-    let (waiting, done) = (Mutex::new(0..all.len()), Mutex::new(BTreeMap::new()));
-    let next = || waiting.lock().ok().and_then(|mut left| left.next());
-    thread::scope(|scope| {
-        for _ in 0..jobs.max(1) {
-            scope.spawn(|| {
-                while let Some(at) = next() {
-                    let result = work(&all[at]);
-                    if let Ok(mut done) = done.lock() {
-                        done.insert(at, result);
-                    }
-                }
-            });
-        }
-    });
-    done.into_inner().unwrap_or_default().into_values().collect()
+    let (numbers, mut done): (Vec<usize>, _) = ((0..all.len()).collect(), BTreeMap::new());
+    work_off(
+        &numbers,
+        jobs.max(1),
+        |&at| work(&all[at]),
+        |&at, result| {
+            done.insert(at, result);
+            Ok(())
+        },
+    )?;
+    Ok(done.into_values().collect())
 }
 
 #[cfg(test)]
