@@ -1,6 +1,10 @@
 import os
+import signal
 
 import pytest
+
+# Tests that were started in the background may ignore what Ctrl-C sends, and so would the programs that they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
