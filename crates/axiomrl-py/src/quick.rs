@@ -55,8 +55,12 @@ impl Quick {
                 Some((shown, earned)) => {
                     // SAFETY: `bind` in Python saw to it that `obs` has a row of `width` floats for every environment, one after the
                     // other, and `plain` that `shown` has as many. Both stay while we hold them, and nobody else runs while we hold
-                    // the interpreter. They may overlap, were an environment to keep what it was never given.
-                    unsafe { std::ptr::copy(shown.data(), obs.data().add(i * width), width) };
+                    // the interpreter. They may overlap, were an environment to keep what it was never given. Byte by byte, for an
+                    // environment's array may lie anywhere.
+                    unsafe {
+                        let to = obs.data().add(i * width).cast::<u8>();
+                        std::ptr::copy(shown.data().cast::<u8>(), to, width * size_of::<f32>());
+                    }
                     // SAFETY: as above; the row was just written.
                     let row = unsafe { std::slice::from_raw_parts(obs.data().add(i * width), width) };
                     looked_at &= row.iter().all(|x| x.is_finite()) && earned.is_finite();
@@ -81,13 +85,12 @@ impl Quick {
 /// The observation and the reward of a step that did not end an episode, if they can be read as they are.
 fn plain<'a, 'py>(answer: &'a Bound<'py, PyAny>, width: usize) -> Option<(Borrowed<'a, 'py, PyArray1<f32>>, f64)> {
     let answer = answer.cast::<PyTuple>().ok().filter(|answer| answer.len() == 5)?;
-    let shown = answer.get_borrowed_item(0).ok()?.cast::<PyArray1<f32>>().ok()?;
-    if shown.len() != width || !shown.is_c_contiguous() {
-        return None;
-    }
     let ended = |at: usize| answer.get_borrowed_item(at).and_then(|said| said.is_truthy()).unwrap_or(true);
     if ended(2) || ended(3) {
         return None;
     }
-    Some((shown, answer.get_borrowed_item(1).ok()?.extract().ok()?))
+    let earned = answer.get_borrowed_item(1).ok()?.extract().ok()?;
+    // Last: to ask for the others may run code of the environment's, which may change the array.
+    let shown = answer.get_borrowed_item(0).ok()?.cast::<PyArray1<f32>>().ok()?;
+    (shown.len() == width && shown.is_c_contiguous()).then_some((shown, earned))
 }

@@ -6,12 +6,10 @@ use crate::seeds::{self, Plan};
 use crate::{catalogue, pool, quick, report, signals};
 use axiomrl_algos::{ConfigError, RunConfig};
 use axiomrl_envs::names::short;
+use axiomrl_run::configs::{self, ConfigsError};
 use axiomrl_run::experiment::Experiment;
 use axiomrl_run::train::{TrainOptions, Trainer};
-use axiomrl_run::{
-    configs::{self, ConfigsError},
-    yaml,
-};
+use axiomrl_run::yaml;
 use clap::Args;
 use std::fs::{self, File};
 use std::io::Write;
